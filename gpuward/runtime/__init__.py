@@ -1,0 +1,1 @@
+"""How a process lives: settings, logs, metrics, health, shutdown, and its Kafka and Temporal clients."""
