@@ -76,6 +76,7 @@ class SxidLogged(_KernelLine):
     kind: Literal["sxid"] = "sxid"
     code: int
     severity: str | None = None
+    """`fatal`, `non_fatal` or `correctable`; None where the line did not say."""
     link: int | None = None
 
 
@@ -85,6 +86,8 @@ class KernelFaultLogged(_KernelLine):
     kind: Literal["kernel"] = "kernel"
     code: str
     """`gpu_fallen_off_bus`, `rm_init_failed`, `pcie_aer`, `machine_check`, `oom_kill`, `kernel_panic`, `inforom_corrupted`, …"""
+    severity: str | None = None
+    """Only where the line says so: `corrected`, `nonfatal` or `fatal` (PCIe AER)."""
 
 
 class GpuMapped(_KernelLine):
@@ -137,13 +140,23 @@ class MaintenanceNotice(_Seen):
     source: str = ""
 
 
+class CollectorFailed(_Seen):
+    """One collector of a node did not answer within its time limit, or raised. Reported once per failure that goes on."""
+
+    kind: Literal["collector_failed"] = "collector_failed"
+    collector: str
+    reason: Literal["stalled", "error"]
+    error: str = ""
+    """What it raised, at most 200 characters."""
+
+
 class OtherObservation(_Seen):
     """A kind that this version does not know: kept whole, acted on by nobody."""
 
     kind: str
 
 
-_KNOWN = ("xid", "sxid", "kernel", "gpu_mapped", "sample", "gpu_missing", "maintenance")
+_KNOWN = ("xid", "sxid", "kernel", "gpu_mapped", "sample", "gpu_missing", "maintenance", "collector_failed")
 
 
 def _tag(value: Any) -> str:
@@ -159,6 +172,7 @@ Observation = Annotated[
     | Annotated[NodeSample, Tag("sample")]
     | Annotated[GpuMissing, Tag("gpu_missing")]
     | Annotated[MaintenanceNotice, Tag("maintenance")]
+    | Annotated[CollectorFailed, Tag("collector_failed")]
     | Annotated[OtherObservation, Tag("other")],
     Discriminator(_tag),
 ]

@@ -1,7 +1,7 @@
 """Ask a Kafka broker whether it serves: two requests of its protocol over a bare socket.
 
-ApiVersions v0 is answered by every broker, and says that Metadata is spoken. Metadata v1 with no topics lists the brokers that
-the controller counts as alive: a broker that has only bound its port, or is still fenced, is not among them.
+ApiVersions v0 is answered by every broker there ever was. Metadata v1 with no topics lists the brokers that the
+controller counts as alive: a broker that has only bound its port, or is still fenced, is not among them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m gpuward.local.relock`: resolve the lock's endpoint anew with jgo, and write what was found into the lock."""
+"""`python -m gpuward.local.relock`: resolve the lock's endpoint anew with jgo, and write down what was found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuward.local.java import find_java
 
 
 def relock() -> int:
-    """Rewrite `kafka.lock.toml` from its own endpoint line (edit that line to move to another version). Returns the count of jars."""
+    """Rewrite `kafka.lock.toml` from its own endpoint line; returns the count of jars. Edit that line to upgrade."""
     try:
         import jgo  # noqa: PLC0415 - an optional extra
     except ImportError as absent:
