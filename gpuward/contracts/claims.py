@@ -27,7 +27,8 @@ class Token(NamedTuple):
 
 class AttemptResult(StrEnum):
     """How an attempt ended. `NO_EFFECT`: the act was accepted and changed nothing, which stops the ladder and asks a person.
-    `UNKNOWN`: its answer was lost and its effect was not seen until the deadline. `REFUSED`: nothing was sent."""
+    `UNKNOWN`: its answer was lost and its effect was not seen until the deadline. `REFUSED`: nothing was sent.
+    """
 
     REPAIRED = "repaired"
     FAILED = "failed"

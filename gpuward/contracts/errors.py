@@ -1,9 +1,9 @@
 """The whole error vocabulary.
 
-    GpuwardError
-    ├── Transient     will be retried: a broker away, a server busy
-    ├── Permanent     will not: the event or the request itself is wrong
-    └── Refused       the interlock or a guard said no: a result, not an alarm
+GpuwardError
+├── Transient     will be retried: a broker away, a server busy
+├── Permanent     will not: the event or the request itself is wrong
+└── Refused       the interlock or a guard said no: a result, not an alarm
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ class GpuwardError(Exception):
     """Says what was attempted, on which entity, and what to do next."""
 
 
-class Transient(GpuwardError):  # noqa: N818 - the field's word, and what kopf calls it
+class Transient(GpuwardError):
     """Will be retried."""
 
 
-class Permanent(GpuwardError):  # noqa: N818
+class Permanent(GpuwardError):
     """Will not be retried: the event or the request is wrong, not the world."""
 
 
-class Refused(GpuwardError):  # noqa: N818
+class Refused(GpuwardError):
     """The interlock or a guard said no. Law: `refused` means that nothing was sent."""
 
     def __init__(self, reason: str) -> None:

@@ -18,13 +18,13 @@ class Revision(NamedTuple):
     """Computed from the log, so the same after any restart; rises over all episodes of a class on an entity.
 
     Law: an actor ignores what is not newer, so order can never hurt. Compared in field order: seat epoch (ms), episode
-    start (ms), offset of the causing batch in `fleet.observations.v1`, index within it.
+    start (ms), offset of the causing batch in `fleet.observations.v1`, part (which fault of that batch).
     """
 
     seat_epoch: int = 0
     episode_ms: int = 0
     offset: int = 0
-    index: int = 0
+    part: int = 0
 
 
 class Evidence(Contract):

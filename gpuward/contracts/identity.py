@@ -150,4 +150,3 @@ class Entity(_Id):
 
 FLEET = Entity.pool("fleet")
 """The guard over all pools: its stop is pushed to every pool guard."""
-

@@ -99,7 +99,8 @@ def merge(records: Iterable[NodeInventory], pool_of: Mapping[str, Mapping[str, s
         raise ValueError(f"records of several nodes: {sorted({str(record.node) for record in ordered})}")
     live = [record for record in ordered if not record.removed]
     rack: RackId | None = None
-    boot_id, address, gpus = "", Address(), ()
+    boot_id, address = "", Address()
+    gpus: tuple[GpuSeat, ...] = ()
     labels: dict[str, str] = {}
     for record in live:
         rack = record.rack or rack

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Tag, TypeAdapter
+from pydantic import Discriminator, Field, Tag, TypeAdapter
 
 from gpuward.contracts import claims, directives, faults, inventory, policy
 from gpuward.contracts.model import Contract
@@ -30,7 +30,7 @@ class OtherMessage(Contract):
     """A kind that this version does not know: recorded, acted on by nobody."""
 
     kind: str
-    body: dict[str, Any] = {}
+    body: dict[str, Any] = Field(default_factory=dict)
 
 
 _UNION = {

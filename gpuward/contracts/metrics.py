@@ -29,7 +29,12 @@ METRICS: dict[str, Metric] = {
         Metric("gpuward_streams_records_total", "counter", "records read", ("topic",)),
         Metric("gpuward_streams_faults_total", "counter", "faults acknowledged by Kafka", ("phase",)),
         Metric("gpuward_streams_duplicates_total", "counter", "observations seen before"),
-        Metric("gpuward_streams_rerouted_total", "counter", "records found on the wrong partition and re-published", ("topic",)),
+        Metric(
+            "gpuward_streams_rerouted_total",
+            "counter",
+            "records found on the wrong partition and re-published",
+            ("topic",),
+        ),
         Metric("gpuward_streams_gaps_total", "counter", "offset gaps that ended at the log start", ("topic",)),
         Metric("gpuward_dead_letters_total", "counter", "records that could not be read", ("topic", "reason")),
         Metric("gpuward_bridge_signals_total", "counter", "signals acknowledged by Temporal", ("kind",)),
@@ -37,7 +42,9 @@ METRICS: dict[str, Metric] = {
         Metric("gpuward_bridge_parked_total", "counter", "records parked because their entity could not take them in"),
         Metric("gpuward_bridge_lag_records", "gauge", "records not yet acknowledged", ("topic", "partition")),
         Metric("gpuward_bridge_oldest_seconds", "gauge", "age of the oldest record not yet acknowledged"),
-        Metric("gpuward_bridge_latency_seconds", "histogram", "record timestamp to acknowledged signal", buckets=_LATENCY),
+        Metric(
+            "gpuward_bridge_latency_seconds", "histogram", "record timestamp to acknowledged signal", buckets=_LATENCY
+        ),
         Metric("gpuward_acts_total", "counter", "acts by action and result", ("action", "result")),
         Metric("gpuward_interlock_refusals_total", "counter", "acts refused before the call", ("reason",)),
         Metric("gpuward_projector_lag_records", "gauge", "records not yet folded", ("topic",)),

@@ -22,12 +22,8 @@ def murmur2(data: bytes) -> int:
         k = (k * _M) & _MASK
         h = ((h * _M) & _MASK) ^ k
     tail = data[whole:]
-    if len(tail) == 3:
-        h ^= tail[2] << 16
-    if len(tail) >= 2:
-        h ^= tail[1] << 8
     if tail:
-        h = ((h ^ tail[0]) * _M) & _MASK
+        h = ((h ^ int.from_bytes(tail, "little")) * _M) & _MASK
     h ^= h >> 13
     h = (h * _M) & _MASK
     return h ^ (h >> 15)

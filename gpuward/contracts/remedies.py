@@ -40,7 +40,8 @@ class Remedy(StrEnum):
 
 def more_disturbing(first: Remedy, second: Remedy) -> Remedy:
     """The one that disturbs more. `ASK_PERSON` wins over every automatic remedy: where one cause needs a person, nothing
-    irreversible is done to the node for another."""
+    irreversible is done to the node for another.
+    """
     if Remedy.ASK_PERSON in (first, second):
         return Remedy.ASK_PERSON
     return first if first.rank >= second.rank else second

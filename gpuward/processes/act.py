@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from activities.registry import build
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.registry import build
 from gpuward.contracts.actions import ACT_QUEUE, ACTIONS, LEDGER_QUEUE
 from gpuward.contracts.errors import Transient
 from gpuward.runtime.health import Health

@@ -11,7 +11,8 @@ from cyclopts import App, Parameter
 
 from gpuward.contracts.errors import GpuwardError
 from gpuward.runtime import settings as settings_of
-from gpuward.runtime.process import Body, run as run_process
+from gpuward.runtime.process import Body
+from gpuward.runtime.process import run as run_process
 
 PROCESSES = {
     "agent": "Collects what can be seen on this node, or on all nodes of a simulated world, and publishes it.",
@@ -34,13 +35,13 @@ class _Module(Protocol):
 def start(name: str, data: Path | None) -> int:
     """Runs one process until it is asked to stop; returns its exit status."""
     settings = settings_of.load(data)
-    module = cast(_Module, import_module(f"gpuward.processes.{name}"))
+    module = cast("_Module", import_module(f"gpuward.processes.{name}"))
     return run_process(name, settings, module.body)
 
 
 def build() -> App:
     """The whole command line."""
-    from gpuward.console.cli import app  # noqa: PLC0415 - a process that only runs need not load the console
+    from gpuward.console.cli import app
 
     for name, meaning in PROCESSES.items():
         if name == "agent":
@@ -71,7 +72,7 @@ def _agent(*, kernel_log: Path | None = None, node: str | None = None, data: Dat
         Data directory of an embedded stack.
 
     """
-    from gpuward.processes import agent  # noqa: PLC0415
+    from gpuward.processes import agent
 
     settings = settings_of.load(data)
     return run_process("agent", settings, agent.with_kernel_log(kernel_log, node))
@@ -88,5 +89,5 @@ def run() -> None:
             sys.exit(bare(arguments))
         sys.exit(build()(arguments) or 0)
     except GpuwardError as error:
-        print(f"gpuward: {error}", file=sys.stderr)  # noqa: T201 - this is the command's voice
+        print(f"gpuward: {error}", file=sys.stderr)
         sys.exit(3)

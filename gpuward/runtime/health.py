@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
 from prometheus_client import generate_latest
@@ -73,5 +73,6 @@ async def serve(health: Health, settings: Settings) -> AsyncIterator[Health]:
 
 class _Quiet(uvicorn.Server):
     @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201 - the process owns its signals, not its web server
+    def capture_signals(self) -> Iterator[None]:
+        """The process owns its signals, not its web server."""
         yield

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -76,7 +76,7 @@ class Producer:
         """Sends what is left and closes."""
         await self._inner.stop()
 
-    async def __aenter__(self) -> Producer:
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 
@@ -93,7 +93,8 @@ class Producer:
         partition: int | None = None,
     ) -> tuple[int, int]:
         """Partition and offset, once Kafka has acknowledged. Raises Transient while brokers are away, Permanent when the
-        record can never be taken (too large)."""
+        record can never be taken (too large).
+        """
         row = TOPICS.get(topic)
         if partition is None and row is not None:
             partition = row.partition(key)
@@ -108,7 +109,9 @@ class Producer:
         return metadata.partition, metadata.offset
 
 
-def consumer(settings: Settings, client_id: str, *topics: str, group: str | None = None, **more: Any) -> AIOKafkaConsumer:
+def consumer(
+    settings: Settings, client_id: str, *topics: str, group: str | None = None, **more: Any
+) -> AIOKafkaConsumer:
     """A consumer that commits only when told to, with the range assignor: topics with equal partition counts meet."""
     arguments: dict[str, Any] = {
         "client_id": client_id,
@@ -124,7 +127,10 @@ def consumer(settings: Settings, client_id: str, *topics: str, group: str | None
 
 
 async def apply_topics(
-    settings: Settings, rows: Iterable[Topic] = tuple(TOPICS.values()), *, overrides: dict[str, dict[str, str]] | None = None
+    settings: Settings,
+    rows: Iterable[Topic] = tuple(TOPICS.values()),
+    *,
+    overrides: dict[str, dict[str, str]] | None = None,
 ) -> dict[str, str]:
     """Creates what is missing; the only place that creates topics. Returns name → `created` or `exists`.
 

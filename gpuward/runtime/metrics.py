@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar, cast
+from typing import cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from gpuward.contracts.metrics import METRICS
 
 REGISTRY = CollectorRegistry()
-_T = TypeVar("_T", Counter, Gauge, Histogram)
 
 
 @cache
@@ -25,14 +24,14 @@ def _make(name: str) -> Counter | Gauge | Histogram:
 
 def counter(name: str) -> Counter:
     """The counter of this name; KeyError when the table has no such row."""
-    return cast(Counter, _make(name))
+    return cast("Counter", _make(name))
 
 
 def gauge(name: str) -> Gauge:
     """The gauge of this name."""
-    return cast(Gauge, _make(name))
+    return cast("Gauge", _make(name))
 
 
 def histogram(name: str) -> Histogram:
     """The histogram of this name."""
-    return cast(Histogram, _make(name))
+    return cast("Histogram", _make(name))

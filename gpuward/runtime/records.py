@@ -149,11 +149,11 @@ class Records:
         replace: bool = True,
     ) -> None:
         if self._engine.dialect.name == "postgresql":
-            from sqlalchemy.dialects.postgresql import insert as pg_insert  # noqa: PLC0415 - only where it is used
+            from sqlalchemy.dialects.postgresql import insert as pg_insert
 
             statement: Any = pg_insert(table).values(row)
         else:
-            from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # noqa: PLC0415
+            from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
             statement = sqlite_insert(table).values(row)
         if replace:
