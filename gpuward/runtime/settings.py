@@ -62,6 +62,20 @@ class TemporalSettings(BaseSettings):
     ui: str | None = None
 
 
+class SimulationSettings(BaseSettings):
+    """The simulated world: how many racks, nodes in each, GPUs in each node, and how much faster than life it runs."""
+
+    model_config = SettingsConfigDict(env_prefix="GPUWARD_SIMULATION_", extra="ignore")
+
+    racks: int = 2
+    nodes: int = 4
+    gpus: int = 8
+    time_scale: float = 60.0
+    """Seconds of the world for each second of ours: a reboot of 20 minutes takes 20 seconds at 60."""
+    seed: int = 1
+    port: int = 0
+
+
 class Settings(BaseSettings):
     """What every process is told. Documented in `docs/settings.md`; the defaults are frozen by a test."""
 
@@ -78,6 +92,7 @@ class Settings(BaseSettings):
     """The policy file; None: the default policy that is shipped."""
     world: str | None = None
     """Base URL of the simulated world, where there is one."""
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
     health_port: int = 0
     """Port of `/healthz`, `/readyz` and `/metrics` on `health_host`; 0: a free one, told in the log."""
     health_host: str = "127.0.0.1"
