@@ -49,12 +49,16 @@ class Claim(Contract):
     rung: Remedy | None = None
     ladder: tuple[Remedy, ...] = ()
     hold: HoldClass = HoldClass.NONE
+    hold_s: float = 45
+    """How long the rack may keep the plan where `hold` says so."""
     attempts_left: int = 0
     priority: int = 3
     """1 (safety) to 5 (sweeps), as Temporal's priority keys."""
     boot_id: str = ""
     fault_ids: tuple[str, ...] = ()
     fault_classes: tuple[str, ...] = ()
+    answered: tuple[str, int] | None = None
+    """The newest attempt (plan, attempt) whose end this claim takes into account: how the node knows it was answered."""
     quarantine: bool = False
     """The ladder is used up or a person is needed: keep the node out of service, try nothing more by itself."""
     because: str = ""
@@ -72,12 +76,18 @@ class Plan(Contract):
     remedy: Remedy
     attempt: int
     hold: HoldClass = HoldClass.NONE
+    hold_s: float = 45
     priority: int = 3
     fault_ids: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     """UUIDs of the GPUs that the remedy is for; empty for a remedy of the whole node."""
     withdrawn: bool = False
     """The need has gone before a token came: forget it."""
+    revoked: bool = False
+    """rack → pool guard, with `withdrawn`: a rack incident explains it. A token not yet used ends; a slot that was granted
+    stays charged, since the node may be cordoned already, until the node withdraws or is handed back."""
+    token: Token | None = None
+    """node → rack, answering `Restate`: the token that the running attempt holds."""
 
 
 class Ask(Contract):
@@ -170,6 +180,8 @@ class Denied(Contract):
     attempt: int
     reason: str
     open_plan: str | None = None
+    open_attempt: int | None = None
+    """The newest attempt of the open plan that the guard knows of."""
 
 
 class AttemptEnded(Contract):
@@ -184,6 +196,16 @@ class AttemptEnded(Contract):
     ended: datetime
     boot_id: str = ""
     why: str = ""
+
+
+class Approved(Contract):
+    """node → claimant in quarantine: a person said yes. Its next rung may be tried; where none is left, it is accepted as
+    it is. Answered with a newer claim."""
+
+    kind: Literal["approved"] = "approved"
+    plan: str
+    attempt: int
+    person: str
 
 
 class LifecycleMoved(Contract):
@@ -240,7 +262,8 @@ class TokenRenewed(Contract):
 
 
 class Restate(Contract):
-    """pool guard → rack → nothing: say again what you hold. Answered with a restated `RackAvailability`."""
+    """Say again what you hold. pool guard → rack: answered with a restated `RackAvailability`, after rack → node (answered
+    with the plan and its token, or the availability). node → gpu, after the node lost its memory: answered with the claim."""
 
     kind: Literal["restate"] = "restate"
     guard: Entity

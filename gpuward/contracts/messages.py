@@ -48,6 +48,7 @@ _UNION = {
     "queued": claims.Queued,
     "denied": claims.Denied,
     "attempt_ended": claims.AttemptEnded,
+    "approved": claims.Approved,
     "lifecycle": claims.LifecycleMoved,
     "available": claims.Available,
     "released": claims.SlotReleased,
@@ -80,6 +81,7 @@ Message = Annotated[
     | Annotated[claims.Queued, Tag("queued")]
     | Annotated[claims.Denied, Tag("denied")]
     | Annotated[claims.AttemptEnded, Tag("attempt_ended")]
+    | Annotated[claims.Approved, Tag("approved")]
     | Annotated[claims.LifecycleMoved, Tag("lifecycle")]
     | Annotated[claims.Available, Tag("available")]
     | Annotated[claims.SlotReleased, Tag("released")]

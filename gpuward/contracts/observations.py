@@ -20,7 +20,7 @@ BATCH_TYPE = "gpuward.observations"
 
 def observation_id(*parts: object) -> str:
     """32 hex digits over the parts that make the occurrence unique (boot id and kernel sequence; provider event id; …)."""
-    return blake2b("\x1f".join(str(part) for part in parts).encode(), digest_size=16).hexdigest()
+    return blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
 class _Seen(Contract):

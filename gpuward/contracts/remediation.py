@@ -21,6 +21,9 @@ class RemediationInput(Contract):
     remedy: Remedy
     boot_id: str
     gpus: tuple[str, ...] = ()
+    """UUIDs that the remedy is for; empty: the whole node."""
+    concerned: tuple[str, ...] = ()
+    """UUIDs of the GPUs whose claims stand behind it, also where the remedy is of the whole node: what to re-prove."""
     token: Token
     not_after: datetime
     guard: Entity

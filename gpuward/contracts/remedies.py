@@ -78,6 +78,8 @@ class Verdict(Contract):
     ladder: tuple[Remedy, ...] = (Remedy.OBSERVE,)
     start: int = 0
     hold: HoldClass = HoldClass.NONE
+    hold_s: float = 45
+    """How long the rack may hold it: the pool's `hold_s`, set where the verdict is given."""
     attempts: int = 3
     because: str = ""
     """One sentence for people."""

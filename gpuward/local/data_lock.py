@@ -28,8 +28,7 @@ class DataLock:
     @classmethod
     async def take(cls, data_dir: Path) -> Self:
         """Raises `Permanent` when another stack runs there."""
-        data_dir.mkdir(parents=True, exist_ok=True)
-        fd = os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = _open(data_dir)
         try:
             await _lock(fd, data_dir)
         except BaseException:
@@ -41,6 +40,11 @@ class DataLock:
 
     def release(self) -> None:
         os.close(self.fd)
+
+
+def _open(data_dir: Path) -> int:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    return os.open(data_dir / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 async def _lock(fd: int, data_dir: Path) -> None:

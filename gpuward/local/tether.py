@@ -23,7 +23,7 @@ EXIT_UNTETHERED = 125
 
 
 def tether(parent_pid: int, command: list[str]) -> None:
-    """Become `command`, tied to `parent_pid`. Returns only if that parent is gone; raises OSError if it can't be run."""
+    """Become `command`, tied to `parent_pid`. Returns only if that parent is gone; else raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) was refused")

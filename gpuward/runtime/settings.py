@@ -22,6 +22,8 @@ from pydantic_settings import (
 from gpuward.contracts.errors import Permanent
 
 CONFIG_ENV = "GPUWARD_CONFIG"
+WORLD_FILE = "world.url"
+"""File in the data directory with the base URL of the simulated world."""
 
 
 class KafkaSettings(BaseSettings):
@@ -149,14 +151,16 @@ def load(data: Path | None = None, **explicit: Any) -> Settings:
 
 
 def _with_run_file(settings: Settings) -> Settings:
+    updates: dict[str, Any] = {}
+    url = settings.data / WORLD_FILE
+    if settings.world is None and url.is_file():
+        updates["world"] = url.read_text().strip() or None
     path = settings.data / "run.json"
-    if not path.is_file():
-        return settings
-    run = json.loads(path.read_text())
+    run: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     kafka, temporal = settings.kafka, settings.temporal
     if run.get("kafka") and "bootstrap" not in kafka.model_fields_set:
-        kafka = kafka.model_copy(update={"bootstrap": run["kafka"]})
+        updates["kafka"] = kafka.model_copy(update={"bootstrap": run["kafka"]})
     if run.get("temporal") and "address" not in temporal.model_fields_set:
-        temporal = temporal.model_copy(update={"address": run["temporal"], "ui": run.get("temporal_ui") or temporal.ui})
-    world = settings.world or run.get("extra", {}).get("world")
-    return settings.model_copy(update={"kafka": kafka, "temporal": temporal, "world": world})
+        found = {"address": run["temporal"], "ui": run.get("temporal_ui") or temporal.ui}
+        updates["temporal"] = temporal.model_copy(update=found)
+    return settings.model_copy(update=updates)

@@ -1,0 +1,1 @@
+"""One file per source. A collector reads; it draws no conclusions."""

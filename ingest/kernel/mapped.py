@@ -1,4 +1,7 @@
-"""`NVRM: GPU at PCI:<device>: GPU-<uuid>`: which GPU sits in which slot, printed once, before the first Xid after load."""
+"""`NVRM: GPU at PCI:<device>: GPU-<uuid>`: which GPU sits in which slot.
+
+The driver prints it once, before the first Xid after load.
+"""
 
 from __future__ import annotations
 
@@ -21,4 +24,4 @@ def read_mapping(message: Message) -> GpuMapped | None:
         gpu = GpuId(f"GPU-{line[2][4:].lower()}")
     except ValueError:
         return None
-    return trusted(GpuMapped, message.seen("gpu_mapped", device=device, gpu=gpu))
+    return trusted(GpuMapped, message.seen("gpu_mapped", {"device": device, "gpu": gpu}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -26,16 +27,21 @@ class Message(NamedTuple):
     sequence: int
     part: int = 0
 
-    def seen(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """The fields that every observation of a kernel line has. The id: boot id, kernel sequence, kind, part."""
-        where = (self.boot_id, self.sequence, kind, self.part) if self.part else (self.boot_id, self.sequence, kind)
-        fields["id"] = observation_id(*where)
-        fields["time"] = self.time
-        fields["boot_id"] = self.boot_id
-        fields["sequence"] = (self.sequence, self.sequence)
-        fields["text"] = self.text[:MAX_TEXT]
-        fields["kind"] = kind
-        return fields
+    def seen(self, kind: str, said: Mapping[str, Any]) -> dict[str, Any]:
+        """`said` and the fields that every observation of a kernel line has.
+
+        The id is over boot id, kernel sequence, kind, and part where the record had several.
+        """
+        text, boot_id, sequence, part = self.text, self.boot_id, self.sequence, self.part
+        where = (boot_id, sequence, kind, part) if part else (boot_id, sequence, kind)
+        return {
+            **said,
+            "id": observation_id(*where),
+            "time": self.time,
+            "boot_id": boot_id,
+            "sequence": (sequence, sequence),
+            "text": text if len(text) <= MAX_TEXT else text[:MAX_TEXT],
+        }
 
 
 @lru_cache(maxsize=4096)
@@ -59,7 +65,7 @@ def trusted(model: type[Model], fields: dict[str, Any]) -> Model:
     """
     made = model.__new__(model)
     set_ = object.__setattr__
-    set_(made, "__dict__", {**_defaults(model), **fields})
+    set_(made, "__dict__", _defaults(model) | fields)
     set_(made, "__pydantic_fields_set__", set(fields))
     set_(made, "__pydantic_extra__", {})
     set_(made, "__pydantic_private__", None)

@@ -1,8 +1,8 @@
 """What stands before a kernel message: `dmesg`, syslog, `/dev/kmsg`, Talos, or nothing.
 
 Forms: `[secs.usec]`, `[secs.usec][ Tnnn]`, `[Mon Jan  2 15:04:05 2006]`, `<4>` before any of these, syslog or ISO time
-with host and `kernel:`, `kernel:` alone, Talos `kern: warning: [ISO]:`, `/dev/kmsg` `6,seq,usec,-;`, ftrace. A line that
-another process wrote keeps its prefix, and so matches no grammar that begins at the message.
+with host and `kernel:`, `kernel:` alone, Talos `kern: warning: [ISO]:`, `/dev/kmsg` `6,seq,usec,-;`, ftrace. A line
+that another process wrote keeps its prefix, and so matches no grammar that begins at the message.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 _KERNEL_FACILITY_BELOW = 8
-_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MAX_FUTURE = timedelta(days=2)
 
 _ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
@@ -42,58 +42,66 @@ def strip(line: str, default_time: datetime, boot_time: datetime | None = None) 
     `default_time` stands in where the prefix has no wall time (its zone and year also complete a syslog time); a
     monotonic prefix counts from `boot_time` where that is known.
     """
-    level = _LEVEL.match(line)
-    if level is not None:
-        if int(level[1]) >= _KERNEL_FACILITY_BELOW:
-            return None
-        line = line[level.end() :]
-    record = _KMSG.match(line)
-    if record is not None:
-        if int(record[1]) >= _KERNEL_FACILITY_BELOW:
-            return None
-        time = _since(boot_time, 0, int(record[3])) or default_time
-        return Stripped(line[record.end() :].replace("\\x0a", "\n"), time)
-    return _text_form(line, default_time, boot_time)
+    if line.startswith("<"):
+        level = _LEVEL.match(line)
+        if level is not None:
+            if int(level[1]) >= _KERNEL_FACILITY_BELOW:
+                return None
+            line = line[level.end() :]
+    if line.startswith("["):
+        ticks = _TICKS.match(line)
+        if ticks is not None:
+            return _after_time(line, ticks.end(), _ticks(ticks, boot_time), default_time, boot_time)
+    record = _KMSG.match(line) if line[:1].isdigit() else None
+    if record is None:
+        return _text_form(line, default_time, boot_time)
+    if int(record[1]) >= _KERNEL_FACILITY_BELOW:
+        return None
+    time = _since(boot_time, 0, int(record[3])) or default_time
+    return Stripped(line[record.end() :].replace("\\x0a", "\n"), time)
 
 
 def _text_form(line: str, default_time: datetime, boot_time: datetime | None) -> Stripped:
     first = line[:1]
-    time: datetime | None = None
-    end = 0
     if first.isdigit() and (match := _WALL.match(line)):
-        time, end = _iso(match[1], default_time), match.end()
+        time = _iso(match[1], default_time)
     elif first == "[" and (match := _CTIME.match(line)):
-        time, end = _wall(match[6], match[1], match.group(2, 3, 4, 5), default_time), match.end()
+        time = _wall(match[6], match[1], match.group(2, 3, 4, 5), default_time)
     elif first.isupper() and (match := _SYSLOG.match(line)):
-        time, end = _syslog(match[1], match.group(2, 3, 4, 5), default_time), match.end()
+        time = _syslog(match[1], match.group(2, 3, 4, 5), default_time)
     elif match := _TALOS.match(line):
-        time, end = _iso(match[1], default_time), match.end()
+        time = _iso(match[1], default_time)
     elif match := _FTRACE.match(line):
         return Stripped(line[match.end() :], _ticks(match, boot_time) or default_time)
-    return _after_time(line, end, time, default_time, boot_time)
+    else:
+        return _after_time(line, 0, None, default_time, boot_time)
+    return _after_time(line, match.end(), time, default_time, boot_time)
 
 
 def _after_time(
     line: str, end: int, time: datetime | None, default_time: datetime, boot_time: datetime | None
 ) -> Stripped:
-    """Ticks and the `kernel:` tag, which follow each other in either order."""
-    for pattern in (_TICKS, _TAG, _TICKS):
-        match = pattern.match(line, end)
-        if match is None:
-            continue
-        end = match.end()
-        if pattern is _TICKS and time is None:
-            time = _ticks(match, boot_time)
+    """The `kernel:` tag, with a host before it or not, and the ticks behind it."""
+    tag = None if line.startswith("NVRM", end) else _TAG.match(line, end)
+    if tag is not None:
+        end = tag.end()
+    ticks = _TICKS.match(line, end) if line.startswith("[", end) else None
+    if ticks is not None:
+        end = ticks.end()
+        time = time or _ticks(ticks, boot_time)
     return Stripped(line[end:], time or default_time)
 
 
 def _ticks(match: re.Match[str], boot_time: datetime | None) -> datetime | None:
-    return None if boot_time is None else _since(boot_time, int(match[1]), int(match[2].ljust(6, "0")[:6]))
+    if boot_time is None:
+        return None
+    seconds, fraction = match.groups()
+    return _since(boot_time, int(seconds), int(fraction.ljust(6, "0")[:6]))
 
 
 def _since(boot_time: datetime | None, seconds: int, microseconds: int) -> datetime | None:
     try:
-        return None if boot_time is None else boot_time + timedelta(seconds=seconds, microseconds=microseconds)
+        return None if boot_time is None else boot_time + timedelta(0, seconds, microseconds)
     except OverflowError:
         return None
 
@@ -109,8 +117,8 @@ def _iso(text: str, default_time: datetime) -> datetime | None:
 def _wall(year: str, month: str, rest: tuple[str, ...], default_time: datetime) -> datetime | None:
     day, hour, minute, second = map(int, rest)
     try:
-        return datetime(int(year), _MONTHS[month], day, hour, minute, second, tzinfo=default_time.tzinfo)
-    except (ValueError, KeyError):
+        return datetime(int(year), _MONTHS.index(month) + 1, day, hour, minute, second, tzinfo=default_time.tzinfo)
+    except ValueError:
         return None
 
 

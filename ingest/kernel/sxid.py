@@ -47,7 +47,9 @@ class SxidReader:
             self._heads.open(key, message.sequence)
         self._errors.open(key, message.sequence)
         link = _LINK.search(rest)
-        fields = message.seen("sxid", code=code, device=device, severity=severity, link=int(link[1]) if link else None)
+        fields = message.seen(
+            "sxid", {"code": code, "device": device, "severity": severity, "link": int(link[1]) if link else None}
+        )
         return trusted(SxidLogged, fields)
 
     def clear(self) -> None:

@@ -6,14 +6,16 @@ Source of the grammar: open kernel modules 595.45.04, and logs in the field for 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from gpuward.contracts.observations import XidLogged
 from ingest.kernel.message import SLOT, Message, slot_of, trusted
 
 _HEAD = re.compile(
-    rf"(?:NVRM: )?Xid \((?:PCI:)?({SLOT})(?: GPU-I:(\d{{1,4}}))?(?: GPU-CI:(\d{{1,4}}))?\): (\d{{1,6}}), *", re.ASCII
+    rf"(?:NVRM: )?Xid \((?:PCI:)?({SLOT})(?: GPU-I:(\d{{1,4}}))?(?: GPU-CI:(\d{{1,4}}))?\): (\d{{1,6}}), *",
+    re.ASCII,
 )
 _PID = re.compile(r"pid=(?:'?<unknown>'?|'?(\d{1,10})'?)(?:, *|$)", re.ASCII)
 _TEXT_BEGINS = re.compile(
@@ -23,6 +25,7 @@ _TEXT_BEGINS = re.compile(
 _COMM_LEN = 15
 """The kernel's TASK_COMM_LEN less its end: no process name in a kernel line is longer."""
 _UNKNOWN = "<unknown>"
+_COMMA = re.compile(", ")
 
 _CAUSED_BY = re.compile(r"caused by previous Xid (\d{1,6})", re.ASCII)
 _RESET = re.compile(r"(?<![-\w])RST: ?(Yes|No)\b")
@@ -38,27 +41,32 @@ _WORD = re.compile(r"0x([0-9a-fA-F]{1,8})\b")
 
 
 def read_xid(message: Message) -> XidLogged | None:
-    """The observation, None for what is not an Xid line. A line cut off before the comma behind its code is not one:
-    half a number would be another code.
+    """The observation, None for what is not an Xid line.
+
+    A line cut off before the comma behind its code is not one: half a number would be another code.
     """
-    head = _HEAD.match(message.text)
-    if head is None:
+    parsed = _parse(message.text)
+    return None if parsed is None else trusted(XidLogged, message.seen("xid", parsed))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Mapping[str, Any] | None:
+    """What the text says. Cached, since a fault is logged again at each retry and only the prefix differs."""
+    head = _HEAD.match(text)
+    device = slot_of(head[1]) if head else None
+    if head is None or device is None:
         return None
-    slot, instance, compute, number = head.groups()
-    device = slot_of(slot)
-    if device is None:
-        return None
-    code = int(number)
-    fields = message.seen("xid", code=code, device=device)
-    if instance is not None:
-        fields["mig_gi"] = int(instance)
-    if compute is not None:
-        fields["mig_ci"] = int(compute)
-    rest = _process(message.text[head.end() :], fields)
+    code = int(head[4])
+    fields: dict[str, Any] = {"code": code, "device": device}
+    if head[2] is not None:
+        fields["mig_gi"] = int(head[2])
+    if head[3] is not None:
+        fields["mig_ci"] = int(head[3])
+    rest = _process(text[head.end() :], fields)
     details = _DETAILS.get(code)
     if details is not None:
         details(rest, fields)
-    return trusted(XidLogged, fields)
+    return fields
 
 
 def _process(rest: str, fields: dict[str, Any]) -> str:
@@ -78,16 +86,19 @@ def _process(rest: str, fields: dict[str, Any]) -> str:
 
 
 def _split_name(rest: str) -> tuple[str, str]:
-    """A process name may hold commas and spaces: it ends where a text of the driver begins, else at the first comma that
-    leaves the name short enough and a capital behind it, else at the first comma.
+    """A process name may hold commas and spaces: it ends where a text of the driver begins, else at the first comma
+    that leaves the name short enough and a capital behind it, else at the first comma.
     """
     if rest[:1] in {"'", '"'}:
         quoted, found, text = rest[1:].partition(rest[0])
         if found:
             return quoted, text.removeprefix(",").lstrip()
-    cuts = [match.start() for match in re.finditer(", ", rest[: _COMM_LEN + 2])] or [rest.find(", ")]
-    if cuts == [-1]:
+    first = rest.find(", ")
+    if first < 0:
         return rest.rstrip(", "), ""
+    if _TEXT_BEGINS.match(rest, first + 2):
+        return rest[:first], rest[first + 2 :]
+    cuts = [match.start() for match in _COMMA.finditer(rest, 0, _COMM_LEN + 2)] or [first]
     known = [cut for cut in cuts if _TEXT_BEGINS.match(rest, cut + 2)]
     capital = [cut for cut in cuts if rest[cut + 2 : cut + 3].isupper()]
     cut = (known or capital or cuts)[0]

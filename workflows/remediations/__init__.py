@@ -1,0 +1,1 @@
+"""Remediations: one attempt of one rung, as a graph of steps with their undos, run by an abandoned child workflow."""

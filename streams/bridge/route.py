@@ -1,0 +1,128 @@
+"""Which actor a record is for, and what it is told. Pure: rows in `topics.py` and `actors.py` decide.
+
+A record is for the actor of the entity in its key. A kind of entity that has no actor of its own (an NVLink domain, an
+NVSwitch) is spoken for by the rack in its seat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+from pydantic import ValidationError
+
+from gpuward.contracts.actors import ACTORS, Actor
+from gpuward.contracts.envelope import REROUTED
+from gpuward.contracts.identity import Entity
+from gpuward.contracts.model import Contract
+from gpuward.contracts.topics import TOPICS
+
+SOURCE = "_source"
+"""Key added to every message: topic, partition and offset of its record. Contracts ignore what they do not know."""
+_SOURCE_BYTES = 96
+
+
+class Record(Protocol):
+    """What is needed of a Kafka record; aiokafka's has it."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """`lane` is the entity whose order is kept, `target` the one whose actor is told. `size` is in bytes of JSON."""
+
+    lane: Entity
+    target: Entity
+    message: dict[str, Any]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """The record lies on another partition than its key says, and was not re-routed yet."""
+
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unroutable:
+    """No actor can be told. `reason` is one of few words, fit for a label; `text` a sentence for a person."""
+
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A compacted key that ended: nothing to tell."""
+
+
+def route(record: Record) -> Routed | Misplaced | Unroutable | Tombstone:
+    """What to do with a record as it lies in the log."""
+    row = TOPICS[record.topic]
+    if record.key is None:
+        return Unroutable("key", "the record has no key: it must be the entity that it is about")
+    belongs = row.partition(record.key)
+    if belongs != record.partition and all(name != REROUTED for name, _ in record.headers):
+        return Misplaced(belongs)
+    return address(record)
+
+
+def address(record: Record) -> Routed | Unroutable | Tombstone:
+    """Whom to tell, whatever partition the record lies on."""
+    row = TOPICS[record.topic]
+    if record.value is None:
+        return Tombstone() if row.compacted else Unroutable("value", "the record has no value")
+    assert row.model is not None, f"{record.topic} is not for actors"
+    try:
+        model = row.model.model_validate_json(record.value)
+        message = orjson.loads(record.value)
+    except ValidationError as error:
+        return Unroutable("value", f"not a {row.model.__name__}: {_first(error)}")
+    except orjson.JSONDecodeError as error:
+        return Unroutable("value", f"not JSON: {error}")
+    entity: Entity = model.entity  # type: ignore[attr-defined]  # every model of a topic for actors has it; a test holds it
+    if record.key != entity.encode():
+        key = (record.key or b"").decode("utf-8", "replace")
+        return Unroutable("key", f"the key is {key!r} and the record is about {entity}")
+    target = _target(entity, model)
+    if target is None:
+        return Unroutable("no-actor", f"{entity} has no actor of its own, and its seat names no rack that would speak for it")
+    actor = ACTORS[target.kind]
+    if record.topic not in actor.topics:
+        return Unroutable("no-actor", f"{actor.workflow} takes nothing from {record.topic}")
+    message["kind"] = model.kind  # type: ignore[attr-defined]
+    message[SOURCE] = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+    return Routed(entity, target, message, len(record.value) + _SOURCE_BYTES)
+
+
+def actor_of(target: Entity) -> Actor:
+    """The row of a routed target."""
+    return ACTORS[target.kind]
+
+
+def _target(entity: Entity, model: Contract) -> Entity | None:
+    if entity.kind in ACTORS:
+        return entity
+    rack = getattr(getattr(model, "seat", None), "rack", None)
+    return Entity.rack(rack) if rack else None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]

@@ -1,0 +1,51 @@
+"""What an attempt is called when its steps have ended. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpuward.contracts.claims import AttemptResult
+from workflows.remediations.steps import Ended, Repair, StepResult
+
+BEFORE_THE_ACT: dict[StepResult, AttemptResult] = {
+    "gone": AttemptResult.REVOKED,
+    "revoked": AttemptResult.REVOKED,
+    "refused": AttemptResult.REFUSED,
+    "unknown": AttemptResult.FAILED,
+    "unseen": AttemptResult.FAILED,
+    "failed": AttemptResult.FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """`acted`: whether the irreversible act may have happened; if not, the attempt unwinds."""
+
+    result: AttemptResult
+    acted: bool
+    why: str
+
+
+def acted(repair: Repair, ended: Mapping[str, Ended]) -> bool:
+    """Whether the act may have happened."""
+    return any(step.act and step.name in ended and ended[step.name].result in ("done", "unknown") for step in repair.steps)
+
+
+def conclude(repair: Repair, ended: Mapping[str, Ended], stopped: Ended | None) -> Conclusion:
+    """Law: an unknown outcome that was not seen stays `UNKNOWN`; one accepted and not seen is `NO_EFFECT`."""
+    done = acted(repair, ended)
+    if stopped is None:
+        missed = [f"{end.step}: {end.reason}" for end in ended.values() if end.result == "failed"]
+        return Conclusion(repair.ends, done, "; ".join(missed))
+    why = f"{stopped.step}: {stopped.reason}" if stopped.step else stopped.reason
+    if not done:
+        return Conclusion(BEFORE_THE_ACT.get(stopped.result, AttemptResult.FAILED), acted=False, why=why)
+    act = next(step for step in repair.steps if step.act)
+    seen = act.observed_by in ended and ended[act.observed_by].result == "done"
+    if ended[act.name].result == "unknown" and not seen:
+        lost = ended[act.name].reason
+        return Conclusion(AttemptResult.UNKNOWN, acted=True, why=why if lost in why else f"{why}; {act.name}: {lost}")
+    if stopped.result == "unseen":
+        return Conclusion(AttemptResult.NO_EFFECT, acted=True, why=why)
+    return Conclusion(AttemptResult.FAILED, acted=True, why=why)

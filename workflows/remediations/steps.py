@@ -1,0 +1,82 @@
+"""The words of a table of steps, and what it means that a step has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuward.contracts import acts
+from gpuward.contracts.actions import ACTIONS, Effect
+from gpuward.contracts.claims import AttemptResult
+from gpuward.contracts.model import Contract
+from gpuward.contracts.remedies import Remedy
+
+StepResult = Literal["done", "gone", "refused", "unknown", "unseen", "failed", "revoked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row. A step begins when all in `after` have ended well.
+
+    `act`: from here on nothing unwinds; a failure quarantines. `observed_by` names the step that finds out what an act of
+    unknown outcome did. `optional`: its failure is recorded and stops nothing. `report`: what the node is told at its start.
+    `want`: what an `await_session` looks for.
+    """
+
+    name: str
+    action: str
+    undo: str | None = None
+    after: tuple[str, ...] = ()
+    act: bool = False
+    observed_by: str | None = None
+    optional: bool = False
+    report: str | None = None
+    want: Literal["boot", "session", "power"] | None = None
+
+    @property
+    def irreversible(self) -> bool:
+        return ACTIONS[self.action].effect is Effect.IRREVERSIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One remedy: its table, and what it is called when every step has ended well."""
+
+    remedy: Remedy
+    steps: tuple[Step, ...]
+    ends: AttemptResult = AttemptResult.REPAIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a step ended, or (`step` empty) why the whole attempt was broken off."""
+
+    step: str
+    result: StepResult
+    reason: str = ""
+    answer: Contract | None = None
+
+
+def judge(step: Step, answer: Contract) -> Ended:
+    """What an action's answer means for its step. Law: what could not be proven or measured is never `done`."""
+    match answer:
+        case acts.Proof(proven=True) | acts.SessionSeen(seen=True) | acts.Validation(passed=True):
+            return Ended(step.name, "done", answer=answer)
+        case acts.Proof(gone=True):
+            return Ended(step.name, "gone", answer.reason or "the condition no longer stands", answer)
+        case acts.Proof():
+            return Ended(step.name, "refused", answer.reason or "not proven", answer)
+        case acts.CordonResult() | acts.ActResult():
+            return Ended(step.name, answer.result, answer.reason, answer)
+        case acts.SessionSeen():
+            return Ended(step.name, "unseen", answer.reason or "its effect was not seen until the deadline", answer)
+        case acts.Validation():
+            failed = ", ".join(answer.failed)
+            return Ended(step.name, "failed", answer.reason or f"did not pass: {failed}", answer)
+        case _:
+            return Ended(step.name, "done", answer=answer)
+
+
+def goes_on(step: Step, ended: Ended) -> bool:
+    """Whether the steps after it may begin. An unknown outcome goes on only to the step that observes it."""
+    return ended.result == "done" or step.optional or (ended.result == "unknown" and step.observed_by is not None)
