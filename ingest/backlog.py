@@ -65,10 +65,14 @@ class Backlog:
         self._lanes.setdefault(record.lane, deque()).append(record)
         self._all.append(record)
         self.bytes += len(record.value)
-        if record.samples:
+        if record.full:
+            self.broken.discard(record.lane)
+        if not record.samples:
+            return
+        if record.lane in self.broken:
+            self._drop_samples(record)
+        else:
             self._sampled.append(record)
-            if record.full:
-                self.broken.discard(record.lane)
 
     def head(self, lane: str) -> Record | None:
         waiting = self._lanes.get(lane)

@@ -46,10 +46,10 @@ class KernelLogReader:
         if (
             "NVRM" not in line
             and "Xid (" not in line
-            and "rror" not in line
             and "ut of mem" not in line
             and "Kernel pan" not in line
             and "nfoROM" not in line
+            and ("rror" not in line or ("Hardware E" not in line and "Bus E" not in line and "AER:" not in line))
         ):
             return []
         stripped = strip(line, default_time, self._boot_time)

@@ -71,6 +71,7 @@ class Publisher:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._crash: BaseException | None = None
         self._closed = False
+        self._away = False
         self.counts = Counts()
         self.backlog = Backlog(max_bytes=max_bytes, max_age_s=max_age_s)
 
@@ -141,50 +142,48 @@ class Publisher:
             task.add_done_callback(lambda done: self._ended(record.lane, done))
 
     async def _drain(self, lane: str) -> None:
-        while (record := self.backlog.head(lane)) is not None:
-            async with self._slots:
-                record.in_flight = True
-                acknowledged = await self._try(record)
-                record.in_flight = False
-            if acknowledged:
-                self.backlog.remove(record)
-            else:
-                await self._away(lane)
-
-    async def _away(self, lane: str) -> None:
-        """Waits for the brokers, longer each time; what waits meanwhile is trimmed."""
-        pause = _FIRST_PAUSE_S
-        while (record := self.backlog.head(lane)) is not None:
-            await self._sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
-            self.backlog.trim(self._clock())
-            if record.gone:
-                continue
-            async with self._slots:
-                record.in_flight = True
-                acknowledged = await self._try(record)
-                record.in_flight = False
-            if acknowledged:
-                self.counts.resent += 1
-                self.backlog.remove(record)
-                return
-            pause = min(pause * 2, _LONGEST_PAUSE_S)
+        """Sends the lane's records one after the other; while brokers are away, waits longer each time and trims."""
+        pause = 0.0
+        try:
+            while True:
+                if pause:
+                    await self._sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
+                    self.backlog.trim(self._clock())
+                record = self.backlog.head(lane)
+                if record is None:
+                    return
+                async with self._slots:
+                    done = await self._try(record)
+                if done:
+                    self.counts.resent += pause > 0
+                    self.backlog.remove(record)
+                pause = 0.0 if done else min(max(pause * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+        finally:
+            del self._tasks[lane]
 
     async def _try(self, record: Record) -> bool:
         """Whether the record is done with: acknowledged, or refused for good."""
+        record.in_flight = True
         try:
             await self._producer.send(record.topic, key=record.key, value=record.value, headers=record.headers)
         except Transient as error:
-            _log.debug("brokers are away", lane=record.lane, error=str(error), waiting=len(self.backlog))
+            if not self._away:
+                self._away = True
+                _log.warning("brokers are away, keeping what comes", error=str(error), waiting=len(self.backlog))
             return False
         except Permanent as error:
             self.counts.refused += 1
             _log.error("record refused", lane=record.lane, topic=record.topic, error=str(error))
             return True
+        finally:
+            record.in_flight = False
+        if self._away:
+            self._away = False
+            _log.info("brokers are back, sending what waits", waiting=len(self.backlog))
         self.counts.acknowledged += 1
         return True
 
     def _ended(self, lane: str, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(lane, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._crash = error
             _log.error("publisher failed", lane=lane, error=repr(error))

@@ -9,6 +9,7 @@ be reset, whatever the driver says (`gpu-health-rules` §3.4).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import cel
@@ -44,14 +45,15 @@ class Classifier:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._rows = [(row, _compile(row)) for row in policy.faults]
+        self._of_class: dict[str, list[tuple[Override, Any]]] = {}
 
     def __call__(self, facts: Facts, seat: Seat) -> Verdict:
         """The verdict for these facts on this seat."""
         verdict = self._first(facts, seat)
         if not facts.recovery_action:
             return verdict
-        own = self._first(facts._replace(recovery_action=None), seat)
-        asked = self._first(facts._replace(fault_class=RECOVERY_CLASS, action=None), seat)
+        own = self._first(replace(facts, recovery_action=None), seat)
+        asked = self._first(replace(facts, fault_class=RECOVERY_CLASS, action=None), seat)
         for other in (own, asked):
             if more_disturbing(verdict.remedy, other.remedy) is not verdict.remedy:
                 verdict = other
@@ -59,9 +61,7 @@ class Classifier:
 
     def _first(self, facts: Facts, seat: Seat) -> Verdict:
         told: dict[str, Any] | None = None
-        for row, program in self._rows:
-            if not any(_matches(pattern, facts.fault_class) for pattern in row.classes):
-                continue
+        for row, program in self._rows_of(facts.fault_class):
             if program is not None:
                 told = told or _told(facts, seat)
                 if not _is_true(program, told):
@@ -70,6 +70,13 @@ class Classifier:
         return Verdict(
             severity=Severity.WARNING, because="No rule of the policy speaks of this.", policy=self.policy.version
         )
+
+    def _rows_of(self, fault_class: str) -> list[tuple[Override, Any]]:
+        rows = self._of_class.get(fault_class)
+        if rows is None:
+            rows = [pair for pair in self._rows if any(_matches(pattern, fault_class) for pattern in pair[0].classes)]
+            self._of_class[fault_class] = rows
+        return rows
 
     def _by_line(self, facts: Facts, verdict: Verdict) -> Verdict:
         """What the line itself says beats the row of its code, where the two ask for different things."""

@@ -87,12 +87,16 @@ def _edge(_: EntityRecord, outcome: Outcome) -> dict[str, Any]:
 
 def _opened(record: EntityRecord, outcome: Outcome) -> dict[str, Any]:
     incident = incident_of(outcome)
-    return {} if incident in record.incidents else {"incidents": (*record.incidents, incident)}
+    return {} if incident in record.incidents else {"incidents": (*_others(record, incident), incident)}
 
 
 def _closed(record: EntityRecord, outcome: Outcome) -> dict[str, Any]:
-    incident = incident_of(outcome)
-    return {"incidents": tuple(open_ for open_ in record.incidents if open_ != incident)}
+    return {"incidents": _others(record, incident_of(outcome))}
+
+
+def _others(record: EntityRecord, incident: str) -> tuple[str, ...]:
+    identity = incident.rpartition("#")[2]
+    return tuple(open_ for open_ in record.incidents if open_.rpartition("#")[2] != identity)
 
 
 _BY_KIND: dict[OutcomeKind, Callable[[EntityRecord, Outcome], dict[str, Any]]] = {
@@ -103,8 +107,8 @@ _BY_KIND: dict[OutcomeKind, Callable[[EntityRecord, Outcome], dict[str, Any]]] =
 
 
 def incident_of(outcome: Outcome) -> str:
-    """The incident that an outcome opens or closes: named in its details, else by the root it is called after."""
-    return str(outcome.details.get("incident") or outcome.name)
+    """`<fault class>#<id>` of the incident that an outcome opens or closes; the id alone tells incidents apart."""
+    return f"{outcome.details.get('fault_class') or 'incident'}#{outcome.details.get('incident') or outcome.name}"
 
 
 def _with_seat(record: EntityRecord, outcome: Outcome) -> EntityRecord:

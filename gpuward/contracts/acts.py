@@ -40,6 +40,8 @@ class ActResult(Contract):
     result: Literal["done", "refused", "unknown"]
     reason: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
+    declined: bool = False
+    """With `done`: the machine answered that it did not do it (GPU lost, in use). There is no effect to look for."""
 
 
 class Proof(Contract):

@@ -25,7 +25,7 @@ class TemporalOptions:
     """What a caller may want otherwise."""
 
     dynamic_config: Mapping[str, Any] = field(default_factory=dict)
-    """Server settings by their dynamic configuration key, as JSON values: {"limit.numSignalsPerExecution": 200}."""
+    """Server settings by their dynamic configuration key, as JSON values: {"history.maximumSignalsPerExecution": 200}."""
     search_attributes: Mapping[str, str] = field(default_factory=dict)
     """Search attributes of namespace `default`: name -> type (Keyword, KeywordList, Int, Datetime, …)."""
 

@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from activities.registry import build
+from activities.interlock import Interlock
+from activities.powers import Powers
+from activities.registry import build, on_queue
+from activities.simulated.power import SimulatedPower
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from gpuward.contracts.actions import ACT_QUEUE, ACTIONS, LEDGER_QUEUE
+from gpuward.contracts.actions import ACT_QUEUE, LEDGER_QUEUE
 from gpuward.contracts.errors import Transient
 from gpuward.runtime.health import Health
 from gpuward.runtime.kafka import Producer
@@ -30,16 +33,29 @@ async def body(settings: Settings, health: Health, stop: asyncio.Event) -> None:
     records = Records(settings.records)
     try:
         await asyncio.to_thread(records.create)
-        implementations = build(settings=settings, producer=producer, records=records, client=client)
+        powers = _powers(settings)
+        implementations = build(
+            powers,
+            producer,
+            records.entity,
+            client,
+            evidence_folder=settings.data / "evidence",
+            interlock=Interlock(client, powers, begin_concurrency=settings.act_begin_concurrency),
+            poll_s=settings.act_poll_s,
+        )
         async with contextlib.AsyncExitStack() as stack:
             for queue in (ACT_QUEUE, LEDGER_QUEUE):
-                wanted = [implementations[name] for name, row in ACTIONS.items() if row.queue == queue]
-                await stack.enter_async_context(_worker(client, queue, wanted, settings))
+                await stack.enter_async_context(_worker(client, queue, on_queue(implementations, queue), settings))
             health.ready = True
             await stop.wait()
     finally:
         records.close()
         await producer.stop()
+
+
+def _powers(settings: Settings) -> Powers:
+    """What this installation can reach; the inventory says which power a node answers to."""
+    return {SimulatedPower.name: SimulatedPower(settings.world)} if settings.world else {}
 
 
 def _worker(client: Client, queue: str, activities: Sequence[Callable[..., Any]], settings: Settings) -> Worker:

@@ -6,14 +6,16 @@ partition that the topic's row says (murmur2 over the placing part of the key).
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import (
+    IllegalStateError,
     KafkaError,
     MessageSizeTooLargeError,
     RecordTooLargeError,
@@ -25,7 +27,29 @@ from gpuward.contracts.errors import Permanent, Transient
 from gpuward.contracts.topics import TOPICS, Topic
 from gpuward.runtime.settings import Settings
 
+__all__ = [
+    "ConsumerRebalanceListener",
+    "Headers",
+    "IllegalStateError",
+    "KafkaError",
+    "Outgoing",
+    "Producer",
+    "TopicPartition",
+    "apply_topics",
+    "consumer",
+    "security",
+]
+
 Headers = Sequence[tuple[str, bytes]]
+
+
+class Outgoing(NamedTuple):
+    """A record to send."""
+
+    topic: str
+    key: bytes
+    value: bytes | None
+    headers: Headers = ()
 
 
 def security(settings: Settings) -> dict[str, Any]:
@@ -107,6 +131,33 @@ class Producer:
         except (KafkaError, OSError) as error:
             raise Transient(f"{topic}: not acknowledged: {error!r}") from error
         return metadata.partition, metadata.offset
+
+    async def send_all(self, records: Sequence[Outgoing]) -> list[tuple[int, int]]:
+        """Partition and offset of each, once Kafka has acknowledged all; those of one key lie in their order.
+
+        Raises Transient and Permanent as `send` does; some may have been taken then, so the caller repeats all of them.
+        """
+        waits = []
+        try:
+            for record in records:
+                row = TOPICS.get(record.topic)
+                waits.append(
+                    await self._inner.send(
+                        record.topic,
+                        value=record.value,
+                        key=record.key,
+                        headers=list(record.headers),
+                        partition=None if row is None else row.partition(record.key),
+                    )
+                )
+            kept = await asyncio.gather(*waits)
+        except (MessageSizeTooLargeError, RecordTooLargeError) as error:
+            await asyncio.gather(*waits, return_exceptions=True)
+            raise Permanent(f"a record of {len(records)} is over the limit of its topic") from error
+        except (KafkaError, OSError) as error:
+            await asyncio.gather(*waits, return_exceptions=True)
+            raise Transient(f"{len(records)} records: not acknowledged: {error!r}") from error
+        return [(metadata.partition, metadata.offset) for metadata in kept]
 
 
 def consumer(

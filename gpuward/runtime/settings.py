@@ -113,6 +113,8 @@ class Settings(BaseSettings):
     bridge_bytes_limit: int = 5_000_000
     bridge_concurrency: int = 64
     act_begin_concurrency: int = 8
+    act_poll_s: float = 1.0
+    """How often the effect of an act is looked for."""
     workflow_cache: int = 2000
 
     @property

@@ -91,8 +91,7 @@ def _do(state: WorldState, node: NodeState, kind: str, now: float, ask: dict[str
     lie = lies(node, kind)
     how = lie.how if lie else ""
     if lie is not None and how == "act_delayed":
-        late = {"kind": kind, "ask": ask}
-        machine.schedule(state, node, now + lie.delay_s, 0, "late", **late)
+        machine.schedule(state, node, now + lie.delay_s, 0, "late", act=kind, ask=ask)
     elif how != "accept_and_do_nothing":
         effects.EFFECTS[kind](state, node, now, {**ask, "hang": how == "hang_reboot"})
     if how == "act_and_lose_answer":

@@ -106,7 +106,7 @@ def _job(state: WorldState, node: NodeState, now: float, data: dict[str, Any]) -
 
 def _late(state: WorldState, node: NodeState, now: float, data: dict[str, Any]) -> None:
     """An act that was accepted long ago has its effect now."""
-    effects.EFFECTS[data["kind"]](state, node, now, data["ask"])
+    effects.EFFECTS[data["act"]](state, node, now, data["ask"])
 
 
 _ENDS: dict[str, Callable[[WorldState, NodeState, float, dict[str, Any]], None]] = {

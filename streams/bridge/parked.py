@@ -34,12 +34,11 @@ class Parked:
         return entity in self._spans
 
     def note(self, entity: Entity, offset: int) -> None:
-        """A record of this entity lies at `offset`."""
+        """A record of this entity lies at `offset`. Noting one twice, or one that was re-driven meanwhile, changes nothing."""
         span = self._spans.get(entity)
         if span is None:
             self._spans[entity] = _Span(offset, offset)
         else:
-            span.due = min(span.due, offset) if offset < span.due else span.due
             span.last = max(span.last, offset)
         self.tail = max(self.tail, offset + 1)
 

@@ -84,28 +84,19 @@ def route(record: Record) -> Routed | Misplaced | Unroutable | Tombstone:
 
 def address(record: Record) -> Routed | Unroutable | Tombstone:
     """Whom to tell, whatever partition the record lies on."""
-    row = TOPICS[record.topic]
     if record.value is None:
-        return Tombstone() if row.compacted else Unroutable("value", "the record has no value")
-    assert row.model is not None, f"{record.topic} is not for actors"
+        return Tombstone() if TOPICS[record.topic].compacted else Unroutable("value", "the record has no value")
     try:
-        model = row.model.model_validate_json(record.value)
-        message = orjson.loads(record.value)
-    except ValidationError as error:
-        return Unroutable("value", f"not a {row.model.__name__}: {_first(error)}")
-    except orjson.JSONDecodeError as error:
-        return Unroutable("value", f"not JSON: {error}")
-    entity: Entity = model.entity  # type: ignore[attr-defined]  # every model of a topic for actors has it; a test holds it
+        model, message = _read(record.topic, record.value)
+    except ValueError as error:
+        return Unroutable("value", str(error))
+    entity: Entity = model.entity  # type: ignore[attr-defined]  # every model of a topic for actors has one: a test holds it
     if record.key != entity.encode():
         key = (record.key or b"").decode("utf-8", "replace")
         return Unroutable("key", f"the key is {key!r} and the record is about {entity}")
     target = _target(entity, model)
-    if target is None:
-        return Unroutable("no-actor", f"{entity} has no actor of its own, and its seat names no rack that would speak for it")
-    actor = ACTORS[target.kind]
-    if record.topic not in actor.topics:
-        return Unroutable("no-actor", f"{actor.workflow} takes nothing from {record.topic}")
-    message["kind"] = model.kind  # type: ignore[attr-defined]
+    if target is None or record.topic not in ACTORS[target.kind].topics:
+        return Unroutable("no-actor", f"no actor takes records about {entity} from {record.topic}, nor does its rack")
     message[SOURCE] = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
     return Routed(entity, target, message, len(record.value) + _SOURCE_BYTES)
 
@@ -113,6 +104,21 @@ def address(record: Record) -> Routed | Unroutable | Tombstone:
 def actor_of(target: Entity) -> Actor:
     """The row of a routed target."""
     return ACTORS[target.kind]
+
+
+def _read(topic: str, value: bytes) -> tuple[Contract, dict[str, Any]]:
+    """The record's model, which is checked, and its JSON, which is passed on with the fields that we do not know."""
+    wanted = TOPICS[topic].model
+    assert wanted is not None, f"{topic} is not for actors"
+    try:
+        model = wanted.model_validate_json(value)
+        message: dict[str, Any] = orjson.loads(value)
+    except ValidationError as error:
+        raise ValueError(f"not a {wanted.__name__}: {_first(error)}") from error
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
+    message["kind"] = model.kind  # type: ignore[attr-defined]
+    return model, message
 
 
 def _target(entity: Entity, model: Contract) -> Entity | None:

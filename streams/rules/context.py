@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gpuward.contracts.catalogue.xids import XidAction
 from gpuward.contracts.identity import Entity
@@ -14,7 +14,8 @@ from gpuward.contracts.seat import Seat
 from gpuward.contracts.topics import OBSERVATIONS
 
 
-class Facts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Facts:
     """What policy judges: one condition on one entity, all codes folded into it."""
 
     fault_class: str

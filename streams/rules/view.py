@@ -26,6 +26,17 @@ class Strength(NamedTuple):
     person: bool = False
 
 
+class Place(NamedTuple):
+    """Whom an occurrence concerns; `slot` only where nobody knows which GPU sits there."""
+
+    entity: Entity
+    slot: Slot | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.entity}#{self.slot}" if self.slot else str(self.entity)
+
+
 class Told(Contract):
     """What the world was last told of an episode."""
 
@@ -59,20 +70,16 @@ class Episode(Contract):
     recovery_action: int | None = None
     recovery_ms: int = 0
     evidence: tuple[Evidence, ...] = ()
+    children: tuple[Entity, ...] = ()
     told: Told | None = None
 
     @property
-    def place(self) -> str:
-        return place_of(self.entity, self.slot)
+    def place(self) -> Place:
+        return Place(self.entity, self.slot)
 
     @property
     def key(self) -> str:
-        return f"{self.place}|{self.fault_class}"
-
-
-def place_of(entity: Entity, slot: Slot | None) -> str:
-    """The entity, or the slot of a node of which nobody knows the GPU."""
-    return f"{entity}#{slot}" if slot else str(entity)
+        return f"{self.place.key}|{self.fault_class}"
 
 
 class Ranges(Contract):

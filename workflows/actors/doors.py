@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
+from temporalio.api.common.v1 import Payload
 from temporalio.common import RawValue
 
 with workflow.unsafe.imports_passed_through():
@@ -18,10 +21,15 @@ class Doors:
 
     shell: Shell[Any]
 
-    @workflow.signal(name=DELIVER)
-    def deliver(self, items: RawValue) -> None:
-        """A list of messages, kept raw."""
-        self.shell.take(items)
+    @workflow.signal(dynamic=True)
+    def deliver(self, name: str, lists: Sequence[RawValue]) -> None:
+        """Lists of messages, kept raw. Dynamic, since a named handler that gets too many arguments or none raises, and the
+        actor would be stuck on that signal forever. Any name but `deliver` is told of as unreadable.
+        """
+        for items in lists:
+            self.shell.take(items)
+        if name != DELIVER:
+            self.shell.take(RawValue(Payload(data=json.dumps(f"signal {name}").encode())))
 
     @workflow.query(name="view")
     def view(self) -> ActorView:

@@ -7,6 +7,7 @@ shortest way that the table allows is walked and noted edge by edge.
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 
 from gpuward.contracts.lifecycle import EDGES, Lifecycle
 from gpuward.contracts.outcomes import Cause, OutcomeKind
@@ -31,7 +32,7 @@ def _way(before: Lifecycle, after: Lifecycle) -> list[tuple[Lifecycle, Lifecycle
         way = ways.popleft()
         if after in EDGES[way[-1]]:
             way.append(after)
-            return list(zip(way, way[1:], strict=False))
+            return list(pairwise(way))
         for step in _STEPS:
             if step in EDGES[way[-1]] and step not in seen:
                 seen.add(step)

@@ -100,8 +100,9 @@ def accept(sick: Sickness, person: str, now: datetime, out: list[Decision]) -> N
         return
     for fault in sick.acting():
         fault.repaired = now
+    sick.incident.tried, sick.incident.attempts, sick.incident.asked, sick.incident.quarantined = None, 0, False, ""
+    sick.incident.acted = False
     _close(sick, "accepted", out, text=f"accepted by {person}")
-    sick.closed = None
 
 
 def forget_earlier_boots(sick: Sickness, boots: Boots, out: list[Decision]) -> None:
@@ -133,6 +134,7 @@ def _take_open(
 def _join(sick: Sickness, fault: OpenFault, *, reopened: bool, now: datetime, out: list[Decision]) -> None:
     if sick.incident is not None:
         sick.incident.root = _root(sick)
+        sick.incident.fault_ids = (*sick.incident.fault_ids, fault.fault_id)[-MAX_FAULTS:]
         out.append(_note(OutcomeKind.DECISION, "joined", fault, incident=sick.incident.id))
         return
     incident_id = f"{fault.fault_id}-{int(now.timestamp())}"
@@ -141,7 +143,7 @@ def _join(sick: Sickness, fault: OpenFault, *, reopened: bool, now: datetime, ou
         sick.closed = None
         _quarantine_if_used_up(sick, sick.incident, "the repair did not hold")
     else:
-        sick.incident = Incident(id=incident_id, opened=now, root=fault.fault_class)
+        sick.incident = Incident(id=incident_id, opened=now, root=fault.fault_class, fault_ids=(fault.fault_id,))
     out.append(_note(OutcomeKind.INCIDENT_OPENED, "reopened" if reopened else "opened", fault, incident=incident_id))
 
 
@@ -155,7 +157,6 @@ def _repaired(sick: Sickness, incident: Incident, ended: AttemptEnded, out: list
     incident.refusals = 0
     if not sick.acting():
         _close(sick, "repaired", out)
-        sick.closed = incident
     else:
         _quarantine_if_used_up(sick, incident, "it failed again at once")
 
@@ -209,6 +210,7 @@ def _close(sick: Sickness, why: str, out: list[Decision], text: str = "") -> Non
     out.append(
         Note(OutcomeKind.INCIDENT_CLOSED, name=why, text=text or why, result=why, cause=sick.cause(), details=details)
     )
+    sick.closed = sick.incident
     sick.incident = None
     for stale in [fault.fault_id for fault in sick.faults.values() if fault.stale]:
         del sick.faults[stale]

@@ -66,6 +66,8 @@ class Incident(BaseModel):
     opened: datetime
     root: str
     """The class of the fault that leads."""
+    fault_ids: tuple[str, ...] = ()
+    """Every fault that joined it, newest last."""
     attempts: int = 0
     """Attempts that count: refused and revoked ones do not."""
     extra: int = 0
@@ -128,10 +130,12 @@ class Sickness(BaseModel):
         return max((f.verdict.severity for f in self.acting()), key=lambda s: s.rank, default=Severity.INFO)
 
     def cause(self, **more: object) -> Cause:
-        """Why: the acting faults with their evidence and policy."""
-        faults = self.acting() or list(self.faults.values())[-1:]
+        """Why: the faults of the incident, open or closed last, with their evidence and policy."""
+        incident = self.incident or self.closed
+        ids = incident.fault_ids if incident is not None else ()
+        faults = [self.faults[fault_id] for fault_id in ids if fault_id in self.faults]
         said = {
-            "fault_ids": tuple(fault.fault_id for fault in faults),
+            "fault_ids": ids,
             "evidence": tuple(line for fault in faults for line in fault.evidence)[:8],
             "policy": faults[-1].verdict.policy if faults else "",
         }

@@ -29,7 +29,9 @@ class Conclusion:
 
 def acted(repair: Repair, ended: Mapping[str, Ended]) -> bool:
     """Whether the act may have happened."""
-    return any(step.act and step.name in ended and ended[step.name].result in ("done", "unknown") for step in repair.steps)
+    return any(
+        step.act and step.name in ended and ended[step.name].result in ("done", "unknown") for step in repair.steps
+    )
 
 
 def conclude(repair: Repair, ended: Mapping[str, Ended], stopped: Ended | None) -> Conclusion:
@@ -42,7 +44,7 @@ def conclude(repair: Repair, ended: Mapping[str, Ended], stopped: Ended | None) 
     if not done:
         return Conclusion(BEFORE_THE_ACT.get(stopped.result, AttemptResult.FAILED), acted=False, why=why)
     act = next(step for step in repair.steps if step.act)
-    seen = act.observed_by in ended and ended[act.observed_by].result == "done"
+    seen = any(end.step == act.observed_by and end.result == "done" for end in ended.values())
     if ended[act.name].result == "unknown" and not seen:
         lost = ended[act.name].reason
         return Conclusion(AttemptResult.UNKNOWN, acted=True, why=why if lost in why else f"{why}; {act.name}: {lost}")

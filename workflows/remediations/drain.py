@@ -1,10 +1,10 @@
 """Move the work off the node and measure it; the act is the eviction itself.
 
-    step       action               undo             after
-    recheck    node.recheck         -                -
-    cordon     node.cordon          node.uncordon    recheck
-    evict      node.evict           -                cordon
-    validate   node.validate        -                evict
+step       action               undo             after
+recheck    node.recheck         -                -
+cordon     node.cordon          node.uncordon    recheck
+evict      node.evict           -                cordon
+validate   node.validate        -                evict
 """
 
 from __future__ import annotations

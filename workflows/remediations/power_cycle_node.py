@@ -1,13 +1,13 @@
 """Cut and restore power through the BMC: for what survives a reboot.
 
-    step       action               undo             after
-    recheck    node.recheck         -                -
-    cordon     node.cordon          node.uncordon    recheck
-    evict      node.evict           -                cordon
-    evidence   evidence.collect     -                cordon
-    act        node.power_cycle     -                evict, evidence
-    session    node.await_session   -                act
-    validate   node.validate        -                session
+step       action               undo             after
+recheck    node.recheck         -                -
+cordon     node.cordon          node.uncordon    recheck
+evict      node.evict           -                cordon
+evidence   evidence.collect     -                cordon
+act        node.power_cycle     -                evict, evidence
+session    node.await_session   -                act
+validate   node.validate        -                session
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Reboot the node through its host or controller: for what a reset cannot clear (a GPU off the bus).
 
-    step       action               undo             after
-    recheck    node.recheck         -                -
-    cordon     node.cordon          node.uncordon    recheck
-    evict      node.evict           -                cordon
-    evidence   evidence.collect     -                cordon
-    act        node.reboot          -                evict, evidence
-    session    node.await_session   -                act
-    validate   node.validate        -                session
+step       action               undo             after
+recheck    node.recheck         -                -
+cordon     node.cordon          node.uncordon    recheck
+evict      node.evict           -                cordon
+evidence   evidence.collect     -                cordon
+act        node.reboot          -                evict, evidence
+session    node.await_session   -                act
+validate   node.validate        -                session
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 from temporalio import workflow
@@ -10,10 +11,10 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
-    from gpuward.contracts.acts import ActResult
     from gpuward.contracts.actors import REMEDIATION_WORKFLOW
-    from gpuward.contracts.claims import AttemptResult, Explained, Report, TokenRenewed
-    from gpuward.contracts.messages import DELIVER, OtherMessage
+    from gpuward.contracts.acts import ActResult
+    from gpuward.contracts.claims import Explained, Report, Token, TokenRenewed
+    from gpuward.contracts.messages import OtherMessage
     from gpuward.contracts.remediation import RemediationInput
     from gpuward.runtime import failpoints
     from workflows.inbox import Inbox
@@ -23,7 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.remediations.record import Record
     from workflows.remediations.registry import REPAIRS
     from workflows.remediations.runner import Runner
-    from workflows.remediations.steps import Ended, Repair, Step, judge
+    from workflows.remediations.steps import Ended, Repair, Step, StepResult, judge
 
 
 @workflow.defn(name=REMEDIATION_WORKFLOW)
@@ -38,13 +39,17 @@ class Remediation:
         self._record = Record(self._attempt)
         self._inbox = Inbox([])
         self._in_act = False
-        self._all_ended = False
+        self._waiting = False
+        self._closed = False
 
-    @workflow.signal(name=DELIVER)
-    def deliver(self, items: RawValue) -> None:
-        """A renewed token, an explanation, a ping. Unlike an actor's, this history is short: they are read at once."""
-        self._inbox.put(items)
-        for message in self._inbox.take():
+    @workflow.signal(dynamic=True)
+    def deliver(self, _name: str, lists: Sequence[RawValue]) -> None:
+        """A renewed token, an explanation, a ping. Unlike an actor's, this history is short: they are read at once. Dynamic
+        as an actor's (`workflows.actors.doors`).
+        """
+        for items in lists:
+            self._inbox.put(items)
+        for message in self._inbox.take(10_000):
             match message:
                 case TokenRenewed():
                     self._attempt.renew(message)
@@ -61,33 +66,35 @@ class Remediation:
 
     @workflow.run
     async def run(self, start: RemediationInput) -> Report:
+        """Waits for the end. Law: a remediation has a deadline; it and a cancellation break it off, and what is under way is
+        waited for.
+        """
+        self._record.background.start(self._whole(start))
+        deadline = workflow.now() + timedelta(seconds=start.limits.remediation_deadline_s)
+        passed = False
+        while not self._closed:
+            left = None if passed else max(deadline - workflow.now(), timedelta(0))
+            try:
+                await workflow.wait_condition(lambda: self._closed or self._record.defect, timeout=left)
+            except TimeoutError:
+                passed = True
+                result: StepResult = "refused" if self._waiting else "failed"
+                self._runner.stop(Ended("", result, "the remediation's deadline has passed"))
+            except asyncio.CancelledError:
+                self._break_off(Ended("", "revoked", "cancelled"))
+            self._record.background.check()
+        return self._record.last
+
+    async def _whole(self, start: RemediationInput) -> None:
         """Steps, then (before the act) undos, then the end: told to the node, written to the ledger."""
         if start.remedy not in REPAIRS:
             self._runner.stop(Ended("", "refused", f"there is no remediation for {start.remedy}"))
-        self._record.background.start(self._steps())
-        await self._until_ended(start)
+        await self._runner.run()
         conclusion = conclude(self._repair, self._runner.ended, self._runner.stopped)
         if not conclusion.acted and self._runner.stopped is not None:
             await self._unwind()
         await self._close(conclusion)
-        return self._record.last
-
-    async def _steps(self) -> None:
-        await self._runner.run()
-        self._all_ended = True
-
-    async def _until_ended(self, start: RemediationInput) -> None:
-        """Law: a remediation has a deadline; it and a cancellation break it off, and what is under way is waited for."""
-        deadline: timedelta | None = timedelta(seconds=start.limits.remediation_deadline_s)
-        while not self._all_ended:
-            try:
-                await workflow.wait_condition(lambda: self._all_ended or self._record.defect, timeout=deadline)
-            except TimeoutError:
-                deadline = None
-                self._runner.stop(Ended("", "failed", "the remediation's deadline has passed"))
-            except asyncio.CancelledError:
-                self._break_off(Ended("", "revoked", "cancelled"))
-            self._record.background.check()
+        self._closed = True
 
     def _break_off(self, reason: Ended) -> None:
         """Before the act only: once it may have been sent, it is observed to its end."""
@@ -127,13 +134,17 @@ class Remediation:
             stopped = ended.result == "refused" and ended.reason.startswith("stop")
             if stopped and token == self._attempt.token:
                 self._record.report("waiting_for_token", why=ended.reason)
-                await workflow.wait_condition(
-                    lambda: self._attempt.token != token or self._runner.stopped is not None  # noqa: B023 - awaited here
-                )
+                await self._newer_than(token)
             if ended.result != "refused" or token == self._attempt.token or self._runner.stopped is not None:
                 return ended
             if stopped and step.report is not None:
                 self._record.report(step.report, boot_id=self._attempt.boot_id)
+
+    async def _newer_than(self, token: Token) -> None:
+        """Waits for another token, or until the attempt is broken off. The cordon stays meanwhile."""
+        self._waiting = True
+        await workflow.wait_condition(lambda: self._attempt.token != token or self._runner.stopped is not None)
+        self._waiting = False
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -142,7 +153,7 @@ class Remediation:
         for step in self._runner.to_undo():
             assert step.undo is not None
             try:
-                await _to_the_end(perform(step.undo, self._attempt.request(step, workflow.now())))
+                await perform(step.undo, self._attempt.request(step, workflow.now()))
             except ActivityError as error:
                 self._record.undone(step, "failed", why(error))
             else:
@@ -157,11 +168,7 @@ class Remediation:
             why=conclusion.why,
             boot_id=self._attempt.boot_id,
         )
-        await _patiently(lambda: self._record.told or self._record.defect)
+        await workflow.wait_condition(lambda: self._record.told)
         if not workflow.unsafe.is_replaying():
             failpoints.hit("parent signalled")
-        await _patiently(lambda: self._record.written or self._record.defect)
-        self._record.background.check()
-
-
-__all__ = ["AttemptResult", "Remediation"]
+        await workflow.wait_condition(lambda: self._record.written)

@@ -1,13 +1,13 @@
 """Reset the GPUs named: for what a reset clears (a pending row remap, a contained or uncontained memory error).
 
-    step       action               undo             after
-    recheck    node.recheck         -                -
-    cordon     node.cordon          node.uncordon    recheck
-    evict      node.evict           -                cordon
-    evidence   evidence.collect     -                cordon
-    act        gpu.reset            -                evict, evidence
-    session    node.await_session   -                act
-    validate   node.validate        -                session
+step       action               undo             after
+recheck    node.recheck         -                -
+cordon     node.cordon          node.uncordon    recheck
+evict      node.evict           -                cordon
+evidence   evidence.collect     -                cordon
+act        gpu.reset            -                evict, evidence
+session    node.await_session   -                act
+validate   node.validate        -                session
 """
 
 from __future__ import annotations

@@ -59,22 +59,25 @@ class Ended:
 
 def judge(step: Step, answer: Contract) -> Ended:
     """What an action's answer means for its step. Law: what could not be proven or measured is never `done`."""
+    result, reason = _meaning(answer)
+    return Ended(step.name, result, reason, answer)
+
+
+def _meaning(answer: Contract) -> tuple[StepResult, str]:
+    result: StepResult
+    reason = getattr(answer, "reason", "")
     match answer:
-        case acts.Proof(proven=True) | acts.SessionSeen(seen=True) | acts.Validation(passed=True):
-            return Ended(step.name, "done", answer=answer)
-        case acts.Proof(gone=True):
-            return Ended(step.name, "gone", answer.reason or "the condition no longer stands", answer)
-        case acts.Proof():
-            return Ended(step.name, "refused", answer.reason or "not proven", answer)
+        case acts.Proof(proven=False, gone=gone):
+            result, text = ("gone", "the condition no longer stands") if gone else ("refused", "not proven")
         case acts.CordonResult() | acts.ActResult():
-            return Ended(step.name, answer.result, answer.reason, answer)
-        case acts.SessionSeen():
-            return Ended(step.name, "unseen", answer.reason or "its effect was not seen until the deadline", answer)
-        case acts.Validation():
-            failed = ", ".join(answer.failed)
-            return Ended(step.name, "failed", answer.reason or f"did not pass: {failed}", answer)
+            result, text = answer.result, ""
+        case acts.SessionSeen(seen=False):
+            result, text = "unseen", "its effect was not seen until the deadline"
+        case acts.Validation(passed=False):
+            result, text = "failed", f"did not pass: {', '.join(answer.failed)}"
         case _:
-            return Ended(step.name, "done", answer=answer)
+            result, text = "done", ""
+    return result, reason or text
 
 
 def goes_on(step: Step, ended: Ended) -> bool:

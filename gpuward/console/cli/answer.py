@@ -62,7 +62,7 @@ def _show(answer: Answer, *, as_json: bool) -> None:
         if as_json:
             print(json.dumps(answer.document, indent=2, ensure_ascii=False, default=str))
         elif answer.screen is not None:
-            from rich.console import Console  # noqa: PLC0415 - a machine needs none
+            from rich.console import Console
 
             Console(highlight=False, soft_wrap=isinstance(answer.screen, str)).print(answer.screen)
         sys.stdout.flush()

@@ -1,10 +1,10 @@
 """Exit codes, and the errors that lead to them.
 
-    0  done, or the answer is yes
-    1  the answer is no: unhealthy, refused, not found, not verified
-    2  the command or its settings are wrong
-    3  something cannot be reached: no stack runs there, or Kafka, Temporal or the records do not answer
-    130  interrupted
+0  done, or the answer is yes
+1  the answer is no: unhealthy, refused, not found, not verified
+2  the command or its settings are wrong
+3  something cannot be reached: no stack runs there, or Kafka, Temporal or the records do not answer
+130  interrupted
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class NoSuch(Permanent):  # noqa: N818 - the sentence is the name
+class NoSuch(Permanent):
     """Nothing is called that. Exit 1."""
 
 
-class Misused(Permanent):  # noqa: N818
+class Misused(Permanent):
     """The command was asked something that it cannot mean. Exit 2."""
 
 

@@ -60,7 +60,7 @@ async def _get(kind: EntityKind, name: str, live: bool, options: Options) -> Ans
 
 
 async def _ask(record: EntityRecord, options: Options) -> ActorView:
-    from gpuward.console.cli.rpc import asked  # noqa: PLC0415 - temporalio is slow to load
+    from gpuward.console.cli.rpc import asked
 
     client = await temporal_of(options.settings())
     handle = client.get_workflow_handle(ACTORS[record.entity_kind].workflow_id(record.entity))

@@ -1,11 +1,12 @@
 """TABLE of commands: what a person can say, and where it is written. A command's file is imported when it is run, so that
-`gpuward --help` costs nothing of what the commands need."""
+`gpuward --help` costs nothing of what the commands need.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from cyclopts import App
+from cyclopts import App, Group
 
 from gpuward import __version__
 
@@ -50,7 +51,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         Row("topics apply", "topics:apply", "Create the topics that are missing."),
         Row("policy check", "policy:check", "Read a policy file and say whether it is one."),
         Row("policy apply", "policy:apply", "Tell every pool its policy."),
-        Row("dlq list", "dlq:letters", "What could not be read, where it lay and why."),
+        Row("dlq list", "letters:letters", "What could not be read, where it lay and why."),
     ),
 }
 _NOUNS = {
@@ -70,7 +71,8 @@ def _build() -> App:
         help_format="plaintext",
     )
     nouns: dict[str, App] = {}
-    for group, rows in GROUPS.items():
+    for position, (title, rows) in enumerate(GROUPS.items()):
+        group = Group(title, sort_key=position)
         for row in rows:
             noun, _, verb = row.words.rpartition(" ")
             if noun and noun not in nouns:
@@ -84,7 +86,7 @@ def _build() -> App:
 
 
 def _topics() -> int:
-    from gpuward.console.cli.topics import topics  # noqa: PLC0415 - imported when it is run
+    from gpuward.console.cli.topics import topics
 
     return topics()
 

@@ -28,7 +28,7 @@ class Options:
 
     def settings(self) -> Settings:
         """The settings, with the addresses of the stack in `data`. Raises Misused when a setting is wrong."""
-        from gpuward.runtime import settings  # noqa: PLC0415 - pydantic is loaded only by commands that need it
+        from gpuward.runtime import settings
 
         try:
             return settings.load(self.data)

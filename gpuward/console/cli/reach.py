@@ -6,7 +6,7 @@ import getpass
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuward.console.cli.exits import Unreachable
 from gpuward.contracts.errors import Permanent, Transient
@@ -29,7 +29,7 @@ def person() -> str:
 
 def advice(settings: Settings) -> str:
     """What to do when nothing answers: start the stack of this data directory, or say another."""
-    from gpuward.local.run_file import RunFile  # noqa: PLC0415
+    from gpuward.local.run_file import RunFile
 
     try:
         RunFile.load(settings.data)
@@ -41,7 +41,7 @@ def advice(settings: Settings) -> str:
 @asynccontextmanager
 async def records_of(settings: Settings) -> AsyncIterator[Records]:
     """The records, to read. Raises Unreachable where there are none yet."""
-    from gpuward.runtime.records import Records  # noqa: PLC0415
+    from gpuward.runtime.records import Records
 
     if settings.records_url is None and not (settings.data / "records.sqlite").is_file():
         raise Unreachable(f"There are no records in {settings.data}. {advice(settings)}")
@@ -57,7 +57,7 @@ async def records_of(settings: Settings) -> AsyncIterator[Records]:
 @asynccontextmanager
 async def producer_of(settings: Settings) -> AsyncIterator[Producer]:
     """A producer. Raises Unreachable when no broker answers."""
-    from gpuward.runtime.kafka import Producer  # noqa: PLC0415
+    from gpuward.runtime.kafka import Producer
 
     producer = Producer(settings, "gpuward-console")
     try:
@@ -73,9 +73,31 @@ async def producer_of(settings: Settings) -> AsyncIterator[Producer]:
 
 async def temporal_of(settings: Settings) -> Client:
     """A Temporal client. Raises Unreachable when the server does not answer."""
-    from gpuward.runtime.temporal import connect  # noqa: PLC0415
+    from gpuward.runtime.temporal import connect
 
     try:
         return await connect(settings)
     except (RuntimeError, OSError) as error:
         raise Unreachable(f"Temporal cannot be reached at {settings.temporal.address}. {advice(settings)}") from error
+
+
+async def reading(settings: Settings, topic: str) -> AsyncIterator[Any]:
+    """Every record that `topic` holds now, partition by partition. Raises Unreachable when no broker answers."""
+    from gpuward.runtime.kafka import KafkaError, consumer
+
+    reader = consumer(settings, "gpuward-console", topic)
+    try:
+        await reader.start()
+        ends = await reader.end_offsets(sorted(reader.assignment()))
+        while await _short_of(reader, ends):
+            for records in (await reader.getmany(timeout_ms=1000)).values():
+                for record in records:
+                    yield record
+    except KafkaError as error:
+        raise Unreachable(f"{topic} cannot be read at {settings.kafka.bootstrap}: {error} {advice(settings)}") from error
+    finally:
+        await reader.stop()
+
+
+async def _short_of(reader: Any, ends: dict[Any, int]) -> bool:
+    return any([await reader.position(place) < end for place, end in ends.items()])

@@ -7,6 +7,7 @@ from functools import partial
 
 import jgo.maven._core
 import pytest
+
 from gpuward.contracts.errors import Permanent
 from gpuward.local import jars
 
@@ -40,7 +41,7 @@ def remote(tmp_path, monkeypatch):
     repository = tmp_path / "remote"
     repository.mkdir()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=repository))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     monkeypatch.setattr(jgo.maven._core, "DEFAULT_REMOTE_REPOS", {"here": f"http://127.0.0.1:{server.server_port}"})
     yield repository

@@ -1,6 +1,7 @@
 import stat
 
 import pytest
+
 from gpuward.contracts.errors import Permanent
 from gpuward.local import java
 

@@ -1,4 +1,5 @@
 import socket
+from pathlib import Path
 
 from gpuward.local.ports import choose_ports, is_free
 
@@ -20,8 +21,7 @@ def test_a_port_that_someone_took_meanwhile_is_replaced_and_the_others_stay():
 
 def test_a_client_that_hammers_a_closed_port_is_never_given_it():
     # Within the ephemeral range this connects to itself sooner or later, and then the server can't bind.
-    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
-        first_ephemeral = int(file.read().split()[0])
+    first_ephemeral = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     assert all(port < first_ephemeral for port in choose_ports(map(str, range(20)), {}).values())
 
 

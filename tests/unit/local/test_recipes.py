@@ -1,7 +1,9 @@
+import itertools
 import sys
 from importlib import metadata
 
 import pytest
+
 from gpuward.contracts.errors import Permanent
 from gpuward.local import kafka, temporal
 
@@ -17,12 +19,12 @@ def test_the_broker_listens_on_loopback_only(tmp_path):
 
 def test_temporal_is_given_its_dynamic_configuration_as_json(tmp_path):
     options = temporal.TemporalOptions(
-        dynamic_config={"limit.numSignalsPerExecution": 200, "matching.enableFairness": True, "a.b": "text"},
+        dynamic_config={"history.maximumSignalsPerExecution": 200, "matching.enableFairness": True, "a.b": "text"},
         search_attributes={"Pool": "Keyword"},
     )
     command = temporal.prepare_temporal(tmp_path, PORTS, options=options, log=tmp_path / "log").command
-    pairs = list(zip(command, command[1:], strict=False))
-    assert ("--dynamic-config-value", "limit.numSignalsPerExecution=200") in pairs
+    pairs = list(itertools.pairwise(command))
+    assert ("--dynamic-config-value", "history.maximumSignalsPerExecution=200") in pairs
     assert ("--dynamic-config-value", "matching.enableFairness=true") in pairs
     assert ("--dynamic-config-value", 'a.b="text"') in pairs
     assert ("--search-attribute", "Pool=Keyword") in pairs

@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+
 from gpuward.contracts.errors import Permanent
 from gpuward.local.liveness import started_at
 from gpuward.local.run_file import RunFile

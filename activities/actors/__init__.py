@@ -1,0 +1,1 @@
+"""Reaching actors that may not exist yet."""
