@@ -1,0 +1,1 @@
+"""What is kept before an act wipes it."""

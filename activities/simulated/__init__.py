@@ -1,0 +1,1 @@
+"""The power over a simulated world."""

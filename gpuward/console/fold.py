@@ -31,7 +31,9 @@ def touches(item: Item) -> tuple[Entity, ...]:
     return (item.entity,)
 
 
-def fold(records: Mapping[Entity, EntityRecord], items: Iterable[Item], known: Iterable[str] = ()) -> dict[Entity, EntityRecord]:
+def fold(
+    records: Mapping[Entity, EntityRecord], items: Iterable[Item], known: Iterable[str] = ()
+) -> dict[Entity, EntityRecord]:
     """The records after `items`, in order; only those that are touched. `known` are ids of outcomes folded before.
 
     `records` must hold every touched entity that has a record already.
@@ -52,8 +54,12 @@ def fold(records: Mapping[Entity, EntityRecord], items: Iterable[Item], known: I
 def blank(entity: Entity) -> EntityRecord:
     """The record of an entity of which nothing is known but its name, which for some kinds is part of its seat."""
     kind = entity.kind
-    place = {kind.value: entity.name} if kind in {EntityKind.NODE, EntityKind.RACK, EntityKind.DOMAIN, EntityKind.POOL} else {}
-    return EntityRecord(entity=entity, entity_kind=kind, **place)  # type: ignore[arg-type]
+    place = (
+        {kind.value: entity.name}
+        if kind in {EntityKind.NODE, EntityKind.RACK, EntityKind.DOMAIN, EntityKind.POOL}
+        else {}
+    )
+    return EntityRecord(entity=entity, entity_kind=kind, **place)
 
 
 def _one(record: EntityRecord, item: Item) -> EntityRecord:

@@ -46,7 +46,10 @@ def _with_member(record: EntityRecord, change: InventoryChanged) -> EntityRecord
         return record
     members[node] = {"time": time, "epoch": change.seat.epoch, "removed": change.removed, "pool": change.seat.pool}
     pools = sorted({str(member["pool"]) for member in members.values() if member.get("pool") and not member["removed"]})
-    update = {"inventory": record.inventory | {"members": dict(sorted(members.items()))}, "pool": ", ".join(pools) or None}
+    update = {
+        "inventory": record.inventory | {"members": dict(sorted(members.items()))},
+        "pool": ", ".join(pools) or None,
+    }
     return record.model_copy(update=update)
 
 

@@ -17,18 +17,19 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from gpuward.console.fold import Item, fold, touches
-from gpuward.console.unreadable import Unreadable, letter, read
+from gpuward.console.unreadable import Unreadable, read
 from gpuward.contracts.entities import EntityRecord
 from gpuward.contracts.envelope import Envelope
 from gpuward.contracts.errors import Permanent, Transient
 from gpuward.contracts.identity import Entity
 from gpuward.contracts.outcomes import Outcome
-from gpuward.contracts.topics import DEAD_LETTERS, ENTITIES, INVENTORY, INVENTORY_CHANGES, OUTCOMES, POLICY
+from gpuward.contracts.topics import ENTITIES, INVENTORY, INVENTORY_CHANGES, OUTCOMES, POLICY
 from gpuward.runtime import logging, metrics
 from gpuward.runtime.health import Health
 from gpuward.runtime.kafka import Producer, consumer
 from gpuward.runtime.records import Records
 from gpuward.runtime.settings import Settings
+from streams.dead_letters import DeadLetters
 
 READS = (OUTCOMES, INVENTORY_CHANGES, INVENTORY, POLICY)
 SOURCE = "gpuward/projector"
@@ -67,6 +68,7 @@ class Projector:
 
     def __init__(self, records: Records, producer: Producer, reader: Any, health: Health) -> None:
         self._records, self._producer, self._reader, self._health = records, producer, reader, health
+        self._letters = DeadLetters(producer, by="projector")
         self._log = logging.get("projector")
         self._following: dict[tuple[str, int], int] = {}
         self._lag: dict[str, int] = {}
@@ -125,13 +127,15 @@ class Projector:
                 ENTITIES, key=str(record.entity).encode(), value=record.to_json(), headers=envelope.to_headers()
             )
         except Permanent:
-            self._log.exception("an entity's record is too large for Kafka and is kept in the records only", entity=record.entity)
+            self._log.exception(
+                "an entity's record is too large for Kafka and is kept in the records only", entity=record.entity
+            )
 
     async def _bury(self, record: Any, error: Unreadable) -> None:
-        metrics.counter("gpuward_dead_letters_total").labels(record.topic, error.reason).inc()
-        self._log.warning("a record cannot be read", topic=record.topic, partition=record.partition, offset=record.offset)
-        key, value, headers = letter(record, error)
-        await self._producer.send(DEAD_LETTERS, key=key, value=value, headers=headers)
+        self._log.warning(
+            "a record cannot be read", topic=record.topic, partition=record.partition, offset=record.offset
+        )
+        await self._letters.write(record, reason="unreadable", text=str(error))
 
     def _measure(self) -> None:
         self._lag = dict.fromkeys(READS, 0)

@@ -226,6 +226,8 @@ class Available(Contract):
     available: bool
     cause: str = ""
     handed_back: str | None = None
+    idle: bool = False
+    """Answering `Restate`: no plan is open on this node."""
 
 
 class SlotReleased(Contract):

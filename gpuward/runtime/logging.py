@@ -45,5 +45,5 @@ def configure(settings: Settings, process: str) -> None:
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:
     """A logger; `name` is the module's duty."""
-    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger=name)
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(duty=name)
     return logger

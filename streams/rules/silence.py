@@ -30,6 +30,8 @@ class PartitionView(Contract):
     """What is remembered of one partition beside its views. Law: the watermark never goes back."""
 
     watermark_ms: int = 0
+    next_offset: int = 0
+    """Of `fleet.observations.v1`: every record before it was worked on and what it caused was acknowledged."""
     heard: dict[NodeId, int] = Field(default_factory=dict)
     """Node → event time in ms of its newest batch."""
     blind: Episode | None = None

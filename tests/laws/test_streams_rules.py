@@ -28,7 +28,7 @@ def end(node: Node) -> dict[tuple[str, str], tuple[object, ...]]:
     """What stands at the end: entity and class → what is asked, by whom, for which recovery action."""
     newest = {fault.fault_id: fault for fault in node.faults}
     return {
-        (str(fault.entity), fault.fault_class): (fault.verdict.remedy, fault.recovery_action, fault.fault_id)
+        (str(fault.entity), fault.fault_class): (fault.verdict.remedy, fault.recovery_action)
         for fault in newest.values()
         if fault.phase != "cleared"
     }

@@ -12,8 +12,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.actors.shell import Shell
     from workflows.decide import node
     from workflows.decide.events import PersonSaid
+    from workflows.decide.node_state import State
 
-BRAIN = Brain(node.State, node.born, node.decide, node.next_wake, node.summary, node.lifecycle)
+BRAIN = Brain(State, node.born, node.decide, node.next_wake, node.summary, node.lifecycle)
 
 
 @workflow.defn(name="NodeActor")
@@ -22,7 +23,7 @@ class NodeActor(Doors):
 
     @workflow.init
     def __init__(self, start: ActorInput) -> None:
-        self.shell: Shell[node.State] = Shell(BRAIN, start)
+        self.shell: Shell[State] = Shell(BRAIN, start)
 
     @workflow.run
     async def run(self, _start: ActorInput) -> None:
@@ -58,6 +59,6 @@ class NodeActor(Doors):
 
     def _check(self, said: Approve | Reject) -> None:
         need_person(said.person)
-        reason = node.check_approve(self.shell.state, said)
+        reason = node.check_approve(self.shell.state, said, workflow.now())
         if reason is not None:
             raise ValueError(reason)

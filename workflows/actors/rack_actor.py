@@ -10,8 +10,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.actors.doors import Doors
     from workflows.actors.shell import Shell
     from workflows.decide import rack
+    from workflows.decide.rack_state import State
 
-BRAIN = Brain(rack.State, rack.born, rack.decide, rack.next_wake, rack.summary, rack.lifecycle)
+BRAIN = Brain(State, rack.born, rack.decide, rack.next_wake, rack.summary, rack.lifecycle)
 
 
 @workflow.defn(name="RackActor")

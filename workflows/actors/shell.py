@@ -7,7 +7,7 @@ be done stays in a queue here, and the queues go with the state through continue
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
@@ -58,9 +58,7 @@ class Shell(Generic[S]):
         self.state: S = (
             self._brain.state.model_validate(carried.brain) if carried.brain else self._brain.born(self.entity)
         )
-        self._outbox = Outbox(
-            self.entity, self._background, lambda: self.state.model_dump(mode="json"), carried.epoch_ms
-        )
+        self._outbox = Outbox(self.entity, self._background, self._checkpoint, carried.epoch_ms)
         self._outbox.number, self._outbox.dropped = carried.number, carried.dropped
         self._outbox.waiting = list(carried.outbox)
         self._errands = Errands(self.entity, self._background, self._events.append, carried)
@@ -93,11 +91,18 @@ class Shell(Generic[S]):
             entity=self.entity,
             lifecycle=self._brain.lifecycle(self.state),
             summary=self._brain.summary(self.state),
-            amnesiac=self._errands.amnesiac,
+            amnesiac=self._amnesiac(),
             state=self.state.model_dump(mode="json"),
             backlog=self._inbox.backlog,
             history_length=workflow.info().get_current_history_length(),
         )
+
+    def _amnesiac(self) -> bool:
+        return self._errands.amnesiac or bool(getattr(self.state, "amnesiac", False))
+
+    def _checkpoint(self) -> dict[str, Any] | None:
+        """Law: an actor that has lost its memory never writes over what the records remember."""
+        return None if self._amnesiac() else self.state.model_dump(mode="json")
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from gpuward.contracts.remediation import RemediationInput
 from gpuward.contracts.remedies import Remedy
 from workflows.decide import incidents
 from workflows.decide.decisions import Decision, Note, StartRemediation, Tell
+from workflows.decide.handback import node_act, perform
 from workflows.decide.merging import PERSON, joins, merge, open_claims
 from workflows.decide.node_state import PATIENCE_S, WAITING, OpenPlan, State, Status
 from workflows.decide.planning import disown
@@ -117,9 +118,8 @@ def end(
     out.append(Note(OutcomeKind.DECISION, name="attempt_ended", text=text, result=result.value, cause=s.cause()))
     if str(s.entity) in plan.claimants:
         incidents.attempt_ended(s.sick, plan.ended, out)
-    if PERSON in plan.claimants and sent:
-        s.cordoned_by, s.drain_by = s.drain_by, ""
-        s.remind = now + timedelta(days=1)
+    if PERSON in plan.claimants:
+        _keep_drained(s, plan, now, out)
     plan.unanswered = tuple(name for name in plan.claimants if name.startswith("gpu/"))
     _tell_end(plan, now, out)
     strike_off(s, plan)
@@ -139,6 +139,14 @@ def strike_off(s: State, plan: OpenPlan) -> None:
         for name in plan.unanswered
         if (not s.gpus or name.partition("/")[2] in s.gpus) and not _has_answered(s.claims.get(name), key)
     )
+
+
+def _keep_drained(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
+    """What a person had drained stays out of service until they release it."""
+    s.cordoned_by, s.drain_by = s.drain_by, ""
+    s.remind = now + timedelta(days=1)
+    if not plan.cordon_left:
+        perform(s, "node.cordon", node_act(s, plan), out)
 
 
 def _has_answered(claim: Claim | None, key: tuple[str, int]) -> bool:
@@ -172,7 +180,9 @@ def _start(s: State, plan: OpenPlan, grant: Granted, now: datetime, out: list[De
         because=need.because,
     )
     out.append(StartRemediation(request))
-    out.append(Note(OutcomeKind.DECISION, name="started", text=f"{plan.remedy}, attempt {plan.attempt}", cause=s.cause()))
+    out.append(
+        Note(OutcomeKind.DECISION, name="started", text=f"{plan.remedy}, attempt {plan.attempt}", cause=s.cause())
+    )
     if plan.remedy is not Remedy.ASK_PERSON:
         plan.phase = Lifecycle.DRAINING
         _tell_phase(plan, plan.claimants, out)

@@ -20,7 +20,9 @@ _STEPS = (Lifecycle.DRAINING, Lifecycle.REPAIRING, Lifecycle.VALIDATING, Lifecyc
 def move(before: Lifecycle, after: Lifecycle, out: list[Decision], cause: Cause, text: str = "") -> Lifecycle:
     """Appends one EDGE note per edge to `out` and returns where the entity is then; `before` when there is no way."""
     for here, there in _way(before, after):
-        out.append(Note(OutcomeKind.EDGE, name=there.value, text=text, before=here.value, after=there.value, cause=cause))
+        out.append(
+            Note(OutcomeKind.EDGE, name=there.value, text=text, before=here.value, after=there.value, cause=cause)
+        )
         before = there
     return before
 

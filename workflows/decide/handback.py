@@ -78,7 +78,7 @@ def finish(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None
 
 
 def say_available(s: State, now: datetime, out: list[Decision], handed_back: str | None = None) -> None:
-    """node → rack: a level, on change."""
+    """Says the level to the rack, on change."""
     if s.rack is None or s.seat is None:
         return
     available, cause = _availability(s)
@@ -89,7 +89,7 @@ def say_available(s: State, now: datetime, out: list[Decision], handed_back: str
     out.append(Tell(s.rack, availability(s, handed_back)))
 
 
-def availability(s: State, handed_back: str | None = None) -> Available:
+def availability(s: State, handed_back: str | None = None, *, idle: bool = False) -> Available:
     """The level as last said."""
     available, cause = (s.told[1], s.told[2]) if s.told is not None else _availability(s)
     return Available(
@@ -98,6 +98,7 @@ def availability(s: State, handed_back: str | None = None) -> Available:
         available=available,
         cause=cause,
         handed_back=handed_back,
+        idle=idle,
     )
 
 

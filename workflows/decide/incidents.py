@@ -166,7 +166,9 @@ def _nothing_sent(incident: Incident, ended: AttemptEnded) -> None:
     if ended.result is AttemptResult.REFUSED:
         incident.refusals += 1
         if incident.refusals >= MAX_REFUSALS:
-            incident.quarantined = f"{ended.remedy} was refused {incident.refusals} times: {ended.why or 'no reason given'}"
+            incident.quarantined = (
+                f"{ended.remedy} was refused {incident.refusals} times: {ended.why or 'no reason given'}"
+            )
 
 
 def _not_repaired(sick: Sickness, incident: Incident, ended: AttemptEnded) -> None:

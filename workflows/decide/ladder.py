@@ -13,7 +13,8 @@ from gpuward.contracts.remedies import Remedy, Verdict, more_disturbing
 
 def first_rung(verdicts: Sequence[Verdict]) -> Remedy:
     """What all of them together ask for: where sources disagree the more disturbing answer wins (79 then 154 "reset" is a
-    reboot: a device off the bus cannot be reset), and one that needs a person wins over every automatic one."""
+    reboot: a device off the bus cannot be reset), and one that needs a person wins over every automatic one.
+    """
     return reduce(more_disturbing, (verdict.remedy for verdict in verdicts))
 
 

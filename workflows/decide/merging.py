@@ -60,7 +60,9 @@ def open_claims(s: State) -> dict[str, Claim]:
         found[str(s.entity)] = own
     if s.drain_by and s.seat is not None:
         because = f"{s.drain_by} asked to drain it"
-        found[PERSON] = Claim(claimant=s.entity, revision=0, seat=s.seat, rung=Remedy.DRAIN, priority=2, because=because)
+        found[PERSON] = Claim(
+            claimant=s.entity, revision=0, seat=s.seat, rung=Remedy.DRAIN, priority=2, because=because
+        )
     return found
 
 
@@ -74,10 +76,11 @@ def quarantine_claims(s: State) -> dict[str, Claim]:
 
 
 def merge(s: State) -> Merged | None:
-    """None: nothing is needed. A quarantine without a plan behind it needs a person, and a slot like every other."""
-    claims = open_claims(s)
-    if not claims:
-        claims = quarantine_claims(s)
+    """None: nothing is needed. A quarantine without a plan behind it needs a person, and a slot like every other.
+
+    Law: where one cause needs a person, nothing irreversible is done to the node for another.
+    """
+    claims = {**open_claims(s), **quarantine_claims(s)}
     if not claims:
         return None
     remedy = reduce(more_disturbing, (_rung(claim) for claim in claims.values()))

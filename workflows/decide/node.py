@@ -18,10 +18,10 @@ from gpuward.contracts.claims import (
 )
 from gpuward.contracts.directives import Directive
 from gpuward.contracts.faults import Fault
-from gpuward.contracts.identity import Entity, EntityKind
+from gpuward.contracts.identity import Entity
 from gpuward.contracts.inventory import InventoryChanged
 from gpuward.contracts.lifecycle import Lifecycle
-from gpuward.contracts.outcomes import OutcomeKind
+from gpuward.contracts.outcomes import Cause, OutcomeKind
 from gpuward.contracts.remedies import Severity
 from gpuward.contracts.seat import Seat
 from gpuward.contracts.updates import Approve, PendingQuestion, Reject
@@ -31,6 +31,8 @@ from workflows.decide.events import Event, Looked, Performed, PersonSaid
 from workflows.decide.memory import recall
 from workflows.decide.merging import merge, open_claims, quarantine_claims
 from workflows.decide.node_state import WAITING, OpenPlan, State, Status
+
+__all__ = ["State", "born", "check_approve", "decide", "lifecycle", "next_wake", "question", "summary"]
 
 MAX_CLAIMS = 64
 
@@ -100,15 +102,13 @@ def _recalled(s: State, now: datetime, out: list[Decision]) -> None:
     elif plan is not None and (plan.status in WAITING or plan.status is Status.ANSWERS):
         plan.wake = now
     if s.seat is not None:
-        out.extend(
-            Perform(action, handback.node_act(s, plan), tag) for tag, action in s.performing.items()
-        )
+        out.extend(Perform(action, handback.node_act(s, plan), tag) for tag, action in s.performing.items())
     s.told = None
     restate = Restate(guard=s.entity, id=str(int(now.timestamp() * 1000)))
     out.extend(Tell(Entity.gpu(gpu), restate) for gpu in s.gpus)
 
 
-def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:  # noqa: C901 - one arm per kind
+def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
     match event:
         case Claim():
             _claim(s, event)
@@ -116,6 +116,19 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:  
             _fault(s, event, now, out)
         case InventoryChanged():
             _inventory(s, event)
+        case PersonSaid(said=Approve() | Reject() as answer):
+            quarantine.said(s, answer, now, out)
+        case Directive():
+            orders.take(s, event, now, out)
+        case Restate():
+            _restate(s, out)
+        case _:
+            _take_answer(s, event, now, out)
+
+
+def _take_answer(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
+    """What others say of the open plan and its attempt."""
+    match event:
         case Held() | Explained() | Queued() | Denied():
             planning.answered(s, event, now, out)
         case Granted():
@@ -125,16 +138,9 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:  
         case Report():
             attempts.reported(s, event, now, out)
         case Looked():
-            if watching.looked(s, event, now, out) and s.plan is not None:
-                s.plan.status = Status.ANSWERS
+            watching.looked(s, event, now, out)
         case Performed():
             handback.performed(s, event, now, out)
-        case PersonSaid(said=Approve() | Reject() as answer):
-            quarantine.said(s, answer, now, out)
-        case Directive():
-            orders.take(s, event, now, out)
-        case Restate():
-            _restate(s, out)
         case _:
             pass
 
@@ -182,9 +188,9 @@ def _restate(s: State, out: list[Decision]) -> None:
     if s.rack is None:
         return
     if s.plan is None:
-        out.append(Tell(s.rack, handback.availability(s)))
+        out.append(Tell(s.rack, handback.availability(s, idle=True)))
     else:
-        token = s.plan.token if s.plan.ran else None
+        token = s.plan.token if s.plan.cordon_left else None
         out.append(Tell(s.rack, s.as_plan(s.plan).model_copy(update={"token": token})))
 
 
@@ -194,6 +200,7 @@ def _reconcile(s: State, now: datetime, out: list[Decision]) -> None:
         if s.plan is None or s.plan.status is not Status.RUNNING:
             incidents.forget_earlier_boots(s.sick, s.boots, out)
         incidents.settle(s.sick, out)
+    cause = s.cause()
     if s.plan is not None:
         _work(s, s.plan, now, out)
     if s.plan is None and not s.cordoned_by and not s.retired:
@@ -201,13 +208,14 @@ def _reconcile(s: State, now: datetime, out: list[Decision]) -> None:
     quarantine.default_at_deadline(s, now, out)
     orders.remind(s, now, out)
     handback.say_available(s, now, out)
-    _move(s, out)
+    _move(s, out, cause if s.plan is None else s.cause())
 
 
 def _work(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
     """One step of the open plan, from where it stands."""
-    if plan.status is Status.RUNNING:
-        attempts.join(s, plan, out)
+    if plan.status in (Status.RUNNING, Status.LOOKING):
+        if plan.status is Status.RUNNING:
+            attempts.join(s, plan, out)
         result = watching.due(s, plan, now, out)
         if result is not None:
             attempts.end(s, plan, result, now, out, why="its child is gone and has not reported")
@@ -230,7 +238,7 @@ def _work(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
 
 def _settle(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
     """Every claimant has spoken: into quarantine, the next attempt, or back into service."""
-    if not s.retired and (quarantine_claims(s) or plan.unproven and not open_claims(s)):
+    if not s.retired and (quarantine_claims(s) or (plan.unproven and not open_claims(s))):
         quarantine.enter(s, plan, now, out)
     elif open_claims(s) and not s.cordoned_by and not s.retired:
         planning.next_attempt(s, plan, now, out)
@@ -239,7 +247,7 @@ def _settle(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> Non
         handback.hand_back(s, plan, now, out)
 
 
-def _move(s: State, out: list[Decision]) -> None:
+def _move(s: State, out: list[Decision], cause: Cause) -> None:
     plan = s.plan
     target = s.lifecycle
     if plan is not None and plan.status is Status.QUARANTINED:
@@ -250,7 +258,7 @@ def _move(s: State, out: list[Decision]) -> None:
         target = _unwell(s)
     elif plan is None:
         target = _idle(s)
-    s.lifecycle = edges.move(s.lifecycle, target, out, s.cause(), text=summary(s))
+    s.lifecycle = edges.move(s.lifecycle, target, out, cause, text=summary(s))
 
 
 def _idle(s: State) -> Lifecycle:

@@ -61,6 +61,7 @@ class OpenPlan(BaseModel):
     wake: datetime | None = None
     patience_s: float = PATIENCE_S
     token: Token | None = None
+    """Of the newest grant; it stays while its slot is charged."""
     claimants: tuple[str, ...] = ()
     """Whose claims the running (or just ended) attempt is for."""
     unanswered: tuple[str, ...] = ()

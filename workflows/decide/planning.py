@@ -28,9 +28,7 @@ def open_plan(s: State, now: datetime, out: list[Decision]) -> None:
         _watch_only(s, need, out)
         return
     s.started += 1
-    plan = OpenPlan(
-        id=_plan_id(s, now), revision=rising(0, now), opened=now, boot_id=need.boot_id, remedy=need.remedy
-    )
+    plan = OpenPlan(id=_plan_id(s, now), revision=rising(0, now), opened=now, boot_id=need.boot_id, remedy=need.remedy)
     _fit(plan, need)
     s.plan = plan
     out.append(_planned(s, "planned", need))
@@ -66,7 +64,7 @@ def next_attempt(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -
     assert need is not None
     plan.attempt += 1
     plan.status, plan.reason, plan.patience_s = Status.ASKING, "", PATIENCE_S
-    plan.token, plan.ended, plan.claimants, plan.unanswered, plan.phase = None, None, (), (), None
+    plan.ended, plan.claimants, plan.unanswered, plan.phase = None, (), (), None
     plan.acted = plan.sought = False
     _fit(plan, need)
     s.next_revision(plan, now)
@@ -120,7 +118,7 @@ def _adopt(s: State, plan: OpenPlan, answer: Denied, now: datetime, out: list[De
     """The guard knows an open plan of this node that the node has forgotten: go on with that one, after a look."""
     assert answer.open_plan is not None
     plan.id, plan.attempt = answer.open_plan, answer.open_attempt or 1
-    plan.status, plan.ran, plan.cordon_left = Status.LOOKING, True, True
+    plan.status, plan.ran, plan.cordon_left, plan.unproven = Status.LOOKING, True, True, True
     plan.wake = now + timedelta(seconds=MAX_PATIENCE_S)
     s.next_revision(plan, now)
     text = f"goes on with {plan.id}, which the pool guard knows"
@@ -144,7 +142,9 @@ def _plan_id(s: State, now: datetime) -> str:
 
 def _planned(s: State, name: str, need: Merged) -> Note:
     details = {"remedy": need.remedy.value, "gpus": list(need.concerned), "claimants": list(need.claimants)}
-    return Note(OutcomeKind.DECISION, name=name, text=f"{need.remedy}: {need.because}", cause=s.cause(), details=details)
+    return Note(
+        OutcomeKind.DECISION, name=name, text=f"{need.remedy}: {need.because}", cause=s.cause(), details=details
+    )
 
 
 def _watch_only(s: State, need: Merged, out: list[Decision]) -> None:

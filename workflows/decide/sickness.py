@@ -7,6 +7,7 @@ one disturbance for all of them (a 48, a 63 and a 154 within a second are one in
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -159,7 +160,9 @@ class Sickness(BaseModel):
     def beyond(self) -> tuple[Remedy, ...]:
         """The automatic rungs that are left, mildest first: what a person may approve."""
         verdicts = [fault.verdict for fault in self.acting()]
-        return tuple(ladder.automatic_rungs(verdicts, self.incident.tried if self.incident else None)) if verdicts else ()
+        return (
+            tuple(ladder.automatic_rungs(verdicts, self.incident.tried if self.incident else None)) if verdicts else ()
+        )
 
     def need(self) -> Need:
         """What is needed now. A level: it says everything, and the same state says the same."""
@@ -167,14 +170,16 @@ class Sickness(BaseModel):
             return Need()
         faults = self.acting()
         lead = ladder.leading([fault.verdict for fault in faults]) if faults else None
-        said = {
+        said: dict[str, Any] = {
             "boot_id": faults[-1].boot_id if faults else "",
             "fault_ids": tuple(sorted(fault.fault_id for fault in faults)),
             "fault_classes": tuple(sorted({fault.fault_class for fault in faults})),
             "ladder": self.beyond(),
         }
         if self.incident.quarantined:
-            return Need.model_validate({**said, "quarantine": True, "because": self.incident.quarantined, "priority": 2})
+            return Need.model_validate(
+                {**said, "quarantine": True, "because": self.incident.quarantined, "priority": 2}
+            )
         held = bool(faults) and all(fault.verdict.hold is HoldClass.RACK for fault in faults)
         said |= {
             "rung": self.rung(),

@@ -12,6 +12,7 @@ from gpuward.contracts.identity import Entity
 from gpuward.contracts.outcomes import OutcomeKind
 from workflows.decide.decisions import Decision, LookAtRemediation, Note
 from workflows.decide.events import Looked
+from workflows.decide.merging import open_claims
 from workflows.decide.node_state import OpenPlan, State, Status
 
 LOOK_AGAIN_S = 600.0
@@ -23,16 +24,18 @@ def child_of(s: State, plan: OpenPlan) -> Entity:
     return Entity.remediation(s.node, plan.id, plan.attempt)
 
 
-def looked(s: State, answer: Looked, now: datetime, out: list[Decision]) -> bool:
-    """Takes in what a look found. True: an adopted plan's attempt is over, and the next one is to be asked for."""
+def looked(s: State, answer: Looked, now: datetime, out: list[Decision]) -> None:
+    """Takes in what a look found. An adopted attempt is taken to be for every open claim, and to have acted."""
     plan = s.plan
     if plan is None or answer.remediation != child_of(s, plan):
-        return False
-    if plan.status is Status.LOOKING:
-        if answer.status != "running":
-            return True
+        return
+    if plan.status is Status.LOOKING and answer.status == "missing":
+        plan.status = Status.ANSWERS
+    elif plan.status is Status.LOOKING:
         plan.status, plan.wake = Status.RUNNING, now + timedelta(seconds=s.limits.remediation_deadline_s)
-        plan.acted = True
+        plan.claimants, plan.acted = tuple(open_claims(s)), True
+        if answer.status == "closed":
+            plan.sought, plan.wake = True, now + timedelta(seconds=GRACE_S)
     elif plan.status is Status.RUNNING:
         if answer.status == "running":
             plan.wake = now + timedelta(seconds=LOOK_AGAIN_S)
@@ -40,11 +43,10 @@ def looked(s: State, answer: Looked, now: datetime, out: list[Decision]) -> bool
             out.append(Note(OutcomeKind.ALARM, name="overdue", text=text, cause=s.cause()))
         elif not plan.sought:
             plan.sought, plan.wake = True, now + timedelta(seconds=GRACE_S)
-    return False
 
 
 def due(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> AttemptResult | None:
-    """At the deadline of a running attempt: looks; `UNKNOWN` when its child is gone and has said nothing."""
+    """At the deadline of an attempt: looks; `UNKNOWN` when its child is gone and has said nothing."""
     if plan.wake is None or now < plan.wake:
         return None
     if plan.sought:

@@ -60,6 +60,7 @@ class Attempt:
         return Cause(fault_ids=start.fault_ids, plan=start.plan, attempt=start.attempt, token=tuple(self.token))
 
     def _act(self, boot_id: str) -> acts.NodeAct:
+        """A remedy of the whole node names the GPUs that it is for too: the condition is proven again on these."""
         start = self.start
         return acts.NodeAct(
             node=start.node,
@@ -67,7 +68,7 @@ class Attempt:
             plan=start.plan,
             attempt=start.attempt,
             boot_id=boot_id,
-            gpus=start.gpus,
+            gpus=start.gpus or start.concerned,
             token=self.token,
             not_after=self.not_after,
             guard=start.guard,

@@ -16,11 +16,12 @@ BEFORE_THE_ACT: dict[StepResult, AttemptResult] = {
     "unseen": AttemptResult.FAILED,
     "failed": AttemptResult.FAILED,
 }
+SENT = ("done", "unknown", "failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """`acted`: whether the irreversible act may have happened; if not, the attempt unwinds."""
+    """`acted`: whether the irreversible act was sent; if not, the attempt unwinds."""
 
     result: AttemptResult
     acted: bool
@@ -28,10 +29,8 @@ class Conclusion:
 
 
 def acted(repair: Repair, ended: Mapping[str, Ended]) -> bool:
-    """Whether the act may have happened."""
-    return any(
-        step.act and step.name in ended and ended[step.name].result in ("done", "unknown") for step in repair.steps
-    )
+    """Whether the act was sent. One that the machine declined was: the node is ill, its work is gone, the cordon stays."""
+    return any(step.act and step.name in ended and ended[step.name].result in SENT for step in repair.steps)
 
 
 def conclude(repair: Repair, ended: Mapping[str, Ended], stopped: Ended | None) -> Conclusion:

@@ -69,8 +69,10 @@ def _meaning(answer: Contract) -> tuple[StepResult, str]:
     match answer:
         case acts.Proof(proven=False, gone=gone):
             result, text = ("gone", "the condition no longer stands") if gone else ("refused", "not proven")
+        case acts.ActResult(declined=True):
+            result, text = "failed", "the machine answered that it did not do it"
         case acts.CordonResult() | acts.ActResult():
-            result, text = answer.result, ""
+            result, text = answer.result, "" if answer.result == "done" else f"{answer.result}, no reason given"
         case acts.SessionSeen(seen=False):
             result, text = "unseen", "its effect was not seen until the deadline"
         case acts.Validation(passed=False):

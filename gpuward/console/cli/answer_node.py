@@ -49,5 +49,7 @@ async def _say(verb: str, model: type[Approve | Reject], node: str, reason: str,
         "accepted": answer.accepted,
         "text": answer.text,
     }
-    screen = f"{entity} asked: {question.text}\n{verb} was {'accepted' if answer.accepted else 'refused'}. {answer.text}"
+    screen = (
+        f"{entity} asked: {question.text}\n{verb} was {'accepted' if answer.accepted else 'refused'}. {answer.text}"
+    )
     return Answer(document, screen, Exit.OK if answer.accepted else Exit.NO)

@@ -95,5 +95,5 @@ async def _direct(order: Order, name: str, reason: str, options: Options) -> Ans
         "partition": partition,
         "offset": offset,
     }
-    follow = f"{order} {said.entity}: acknowledged as {DIRECTIVES}/{partition}@{offset}. `gpuward why {said.entity}` shows what comes of it."
-    return Answer(document, follow)
+    told = f"{order} {said.entity}: acknowledged as {DIRECTIVES}/{partition}@{offset}."
+    return Answer(document, f"{told} `gpuward why {said.entity}` shows what comes of it.")

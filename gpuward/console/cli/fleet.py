@@ -19,7 +19,9 @@ async def fleet(*, options: Options = PLAIN) -> Answer:
     async with records_of(options.settings()) as records:
         found = await records.entities()
     pools = [record for record in found if record.entity_kind is EntityKind.POOL]
-    unwell = [record for record in found if record.incidents and record.entity_kind in {EntityKind.GPU, EntityKind.NODE}]
+    unwell = [
+        record for record in found if record.incidents and record.entity_kind in {EntityKind.GPU, EntityKind.NODE}
+    ]
     document = {
         "schema": "gpuward.fleet/1",
         "counts": {str(kind): counts(found, kind) for kind in (EntityKind.RACK, EntityKind.NODE, EntityKind.GPU)},

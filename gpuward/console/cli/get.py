@@ -97,7 +97,9 @@ def screen(record: EntityRecord, view: ActorView | None) -> RenderableType:
         rows |= {"mode": policy["mode"], "budget": ", ".join(f"{k} {v}" for k, v in policy["budget"].items())}
     if view:
         amnesia = "amnesiac, " if view.amnesiac else ""
-        rows["actor"] = f"{view.summary or view.lifecycle} ({amnesia}backlog {view.backlog}, history {view.history_length})"
+        rows["actor"] = (
+            f"{view.summary or view.lifecycle} ({amnesia}backlog {view.backlog}, history {view.history_length})"
+        )
     for label, value in rows.items():
         if value:
             table.add_row(Text(label, style="dim"), str(value))

@@ -23,9 +23,13 @@ class Row(NamedTuple):
 
 GROUPS: dict[str, tuple[Row, ...]] = {
     "Start here": (
-        Row("up", "up:up", "Run everything here: Kafka, Temporal, a simulated world and all processes, and show the fleet."),
+        Row("up", "up:up", "Run everything here: Kafka, Temporal, a simulated world, all processes; show the fleet."),
         Row("inject xid", "inject:xid", "Break a GPU of the simulated world with an Xid."),
-        Row("explain", "explain:explain", "Read a kernel log and say what each fault means and what gpuward would do. Needs no server."),
+        Row(
+            "explain",
+            "explain:explain",
+            "Read a kernel log: what each fault means, what gpuward would do. No server.",
+        ),
     ),
     "Look": (
         Row("fleet", "fleet:fleet", "The whole fleet: racks, nodes, GPUs and how they are."),
@@ -41,7 +45,9 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         Row("release", "direct:release", "Give back what was cordoned, quarantined or retired."),
         Row("drain", "direct:drain", "Take the work off a node."),
         Row("retire", "direct:retire", "Take a GPU out of the fleet for good, in the seat where it stands now."),
-        Row("stop", "pool:stop", "Stop a pool (or `fleet`): no irreversible act begins any more. Works with Kafka away."),
+        Row(
+            "stop", "pool:stop", "Stop a pool (or `fleet`): no irreversible act begins any more. Works with Kafka away."
+        ),
         Row("resume", "pool:resume", "Lift a stop."),
         Row("approve", "answer_node:approve", "Say yes to what a node asks."),
         Row("reject", "answer_node:reject", "Say no to what a node asks."),
@@ -78,9 +84,11 @@ def _build() -> App:
             if noun and noun not in nouns:
                 nouns[noun] = App(name=noun, help=_NOUNS[noun], group=group, help_format="plaintext")
                 whole.command(nouns[noun])
-            under = nouns[noun] if noun else whole
-            place = {} if noun else {"group": group}
-            under.command(f"{_HERE}.{row.function}", name=verb, help=row.meaning, **place)
+            path = f"{_HERE}.{row.function}"
+            if noun:
+                nouns[noun].command(path, name=verb, help=row.meaning)
+            else:
+                whole.command(path, name=verb, help=row.meaning, group=group)
     nouns["topics"].default(_topics)
     return whole
 

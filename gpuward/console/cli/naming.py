@@ -25,7 +25,9 @@ def choose(records: Sequence[EntityRecord], text: str, kind: str | None = None) 
     if not found or not wanted:
         raise NoSuch(f"No {kind or 'entity'} is called {text!r}: `gpuward fleet` lists what there is.")
     if len(found) > 1:
-        raise Misused(f"{text!r} can mean {_list(str(record.entity) for record in found)}: write more of the one you mean.")
+        raise Misused(
+            f"{text!r} can mean {_list(str(record.entity) for record in found)}: write more of the one you mean."
+        )
     return found[0]
 
 

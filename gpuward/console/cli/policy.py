@@ -54,7 +54,11 @@ async def apply(file: Path | None = None, /, *, options: Options = PLAIN) -> Ans
             told = await tell(producer, policy, datetime.now(UTC))
         except Transient as error:
             raise Unreachable(f"Not every pool was told: {error}. {advice(settings)} Then apply it again.") from error
-    document = {**_document(policy), "schema": "gpuward.policy-applied/1", "revision": told[0].revision if told else None}
+    document = {
+        **_document(policy),
+        "schema": "gpuward.policy-applied/1",
+        "revision": told[0].revision if told else None,
+    }
     text = f"Policy {policy.version} was told to {', '.join(str(change.entity) for change in told) or 'no pool: it has none'}."
     return Answer(document, text)
 

@@ -65,7 +65,7 @@ async def _fleet(client: Client, update: str, request: Stop | Resume) -> StopAns
     from gpuward.contracts.actors import ACTORS, ActorInput
 
     row = ACTORS[FLEET.kind]
-    start = WithStartWorkflowOperation(
+    start: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
         row.workflow,
         ActorInput(entity=FLEET),
         id=row.workflow_id(FLEET),

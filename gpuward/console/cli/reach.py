@@ -94,7 +94,9 @@ async def reading(settings: Settings, topic: str) -> AsyncIterator[Any]:
                 for record in records:
                     yield record
     except KafkaError as error:
-        raise Unreachable(f"{topic} cannot be read at {settings.kafka.bootstrap}: {error} {advice(settings)}") from error
+        raise Unreachable(
+            f"{topic} cannot be read at {settings.kafka.bootstrap}: {error} {advice(settings)}"
+        ) from error
     finally:
         await reader.stop()
 

@@ -22,7 +22,11 @@ async def asked(question: Awaitable[T], whom: str) -> T:
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             raise NoSuch(f"{whom} has no actor: it is started by its first inventory or policy record.") from error
-        what = "did not answer in time: is `decide` running?" if error.status in _LATE else f"did not answer: {error.message}"
+        what = (
+            "did not answer in time: is `decide` running?"
+            if error.status in _LATE
+            else f"did not answer: {error.message}"
+        )
         raise Unreachable(f"{whom} {what} See `gpuward doctor`.") from error
     except WorkflowUpdateFailedError as error:
         cause = error.cause

@@ -114,7 +114,9 @@ async def _demo(wanted: Wanted, fleet: Running, watch: Watch, stop: asyncio.Even
     document = _document(wanted, fleet, began) | {"gpu": drama.gpu, "verdict": drama.verdict, "acts": drama.acts}
     if drama.verdict is None:
         return Answer(document, "Interrupted before the repair was verified.", Exit.INTERRUPTED)
-    closing = "The repair was verified." if drama.verdict == "repaired" else f"The repair was not verified: {drama.verdict}."
+    closing = (
+        "The repair was verified." if drama.verdict == "repaired" else f"The repair was not verified: {drama.verdict}."
+    )
     return Answer(document, closing, Exit.OK if drama.verdict == "repaired" else Exit.NO)
 
 

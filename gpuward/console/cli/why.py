@@ -76,7 +76,9 @@ def screen(record: EntityRecord, story: list[Line]) -> RenderableType:
     """The story for people: a line per outcome, under it the evidence and where it lies."""
     now = Text.assemble((str(record.entity), "bold"), " is ", word(record.lifecycle), ". ", record.summary)
     if not story:
-        return Group(now, Text("The ledger tells nothing of it in this time: nothing was decided about it.", style="dim"))
+        return Group(
+            now, Text("The ledger tells nothing of it in this time: nothing was decided about it.", style="dim")
+        )
     table = Table.grid(padding=(0, 2))
     for line in story:
         table.add_row(
@@ -87,7 +89,8 @@ def screen(record: EntityRecord, story: list[Line]) -> RenderableType:
         )
         for evidence in line.outcome.cause.evidence if line.outcome.what in _SHOWS_EVIDENCE else ():
             place = f"{evidence.topic}/{evidence.partition}@{evidence.offset}"
-            table.add_row("", Text(place, style="dim", overflow="fold"), Text("evidence", style="dim"), Text(evidence.text, style="dim"))
+            where = Text(place, style="dim", overflow="fold")
+            table.add_row("", where, Text("evidence", style="dim"), Text(evidence.text, style="dim"))
     return Group(now, table)
 
 

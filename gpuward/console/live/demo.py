@@ -20,7 +20,12 @@ REPAIR_S = 240
 """A fault that is not repaired by then counts as not repaired."""
 
 POOL = PoolPolicy.model_validate(
-    {"name": "default", "mode": "act", "budget": Budget(concurrent=1, per_rack=1, per_domain=1, floor_pct=50), "hold_s": 20}
+    {
+        "name": "default",
+        "mode": "act",
+        "budget": Budget(concurrent=1, per_rack=1, per_domain=1, floor_pct=50),
+        "hold_s": 20,
+    }
 )
 
 

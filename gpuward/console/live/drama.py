@@ -34,11 +34,16 @@ class Drama:
 
     async def perform(self, feed: Feed) -> None:
         """Waits until the whole fleet is known and well, then breaks one GPU. Raises GpuwardError when the world refuses."""
-        while not known(feed, self.wanted):
-            await asyncio.sleep(0.2)
-        well = [r.entity.name for r in feed.entities if r.entity_kind is EntityKind.NODE and r.lifecycle == Lifecycle.HEALTHY]
+        await feed.until(lambda: known(feed, self.wanted))
+        well = [
+            r.entity.name
+            for r in feed.entities
+            if r.entity_kind is EntityKind.NODE and r.lifecycle == Lifecycle.HEALTHY
+        ]
         node, index = demo.victim(well or [r.entity.name for r in feed.entities if r.entity_kind is EntityKind.NODE])
-        self.watch.say(f"The fleet is here. In {_BREATH_S:.0f} s GPU {index} of {node} falls off the bus (Xid {demo.CODE}).")
+        self.watch.say(
+            f"The fleet is here. In {_BREATH_S:.0f} s GPU {index} of {node} falls off the bus (Xid {demo.CODE})."
+        )
         await asyncio.sleep(_BREATH_S)
         async with WorldClient(self.running.settings.world or "") as world:
             hit = await world.inject(fault="xid", code=demo.CODE, node=node, gpu=min(index, self.wanted.gpus - 1))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 from gpuward.console.story import Line, Told, lines
 from gpuward.contracts.entities import EntityRecord
 from gpuward.contracts.errors import Transient
@@ -25,6 +28,12 @@ class Feed:
         self.entities: list[EntityRecord] = []
         self.told: list[Told] = []
         """Every outcome since the beginning, dull ones left out."""
+        self._looked = asyncio.Condition()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits until a look has found that it holds. Somebody else looks."""
+        async with self._looked:
+            await self._looked.wait_for(holds)
 
     async def look(self) -> list[Line]:
         """The lines that were not there at the last look, in order."""
@@ -40,4 +49,6 @@ class Feed:
             self._newest_ms = max(self._newest_ms, int(found[-1][0].time.timestamp() * 1000))
         kept = [told for told in new if told[0].what not in _DULL]
         self.told.extend(kept)
+        async with self._looked:
+            self._looked.notify_all()
         return lines(kept)

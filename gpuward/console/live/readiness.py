@@ -25,9 +25,8 @@ async def ask(data: Path, names: Iterable[str]) -> list[Readiness]:
 
 
 async def _ask(http: httpx.AsyncClient, file: Path, name: str) -> Readiness:
-    try:
-        address = file.read_text().strip()
-    except OSError:
+    address = _address(file)
+    if address is None:
         return Readiness(name, f"{name} has not started")
     try:
         response = await http.get(f"{address}/readyz")
@@ -38,3 +37,10 @@ async def _ask(http: httpx.AsyncClient, file: Path, name: str) -> Readiness:
         return Readiness(name, None, address)
     said = "; ".join(str(problem) for problem in problems.values()) or f"it answers {response.status_code}"
     return Readiness(name, f"{name} is not ready: {said}", address)
+
+
+def _address(file: Path) -> str | None:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return None

@@ -72,7 +72,9 @@ async def running(wanted: Wanted, say: Say) -> AsyncIterator[Running]:
     say("Starting Kafka and Temporal …")
     began = time.monotonic()
     async with LocalStack(wanted.data, say=say) as stack:
-        say(f"Kafka at {stack.run_file.kafka}, Temporal at {stack.run_file.temporal} ({time.monotonic() - began:.0f} s).")
+        say(
+            f"Kafka at {stack.run_file.kafka}, Temporal at {stack.run_file.temporal} ({time.monotonic() - began:.0f} s)."
+        )
         say(f"Temporal UI: {stack.temporal_ui}")
         settings, env = _policy(wanted, stack)
         await apply_topics(settings)

@@ -12,12 +12,14 @@ from gpuward.contracts.identity import NodeId
 from tests.component.activities.power_conformance import PowerConformance
 from tests.component.simulator.running import Running, running_world
 
+NODE = NodeId("r01-n01")
+
 
 @dataclass
 class SimulatedBench:
     running: Running
     power: SimulatedPower
-    node: NodeId = NodeId("r01-n01")
+    node: NodeId = NODE
     address: str = "bmc-r01-n01"
 
     async def acts(self, kind: str) -> int:

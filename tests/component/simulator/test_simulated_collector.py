@@ -84,7 +84,9 @@ async def test_a_restarted_agent_reads_the_same_ids(door, feed) -> None:
 async def test_one_request_serves_a_round(door, feed, monkeypatch) -> None:
     asked = []
     original = feed._ask
-    monkeypatch.setattr(feed, "_ask", lambda method, path, body=None: (asked.append(path), original(method, path, body))[1])
+    monkeypatch.setattr(
+        feed, "_ask", lambda method, path, body=None: (asked.append(path), original(method, path, body))[1]
+    )
     found = await sources(feed)
     for _ in range(3):
         await asyncio.gather(*(read(source) for source in found.values()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpuward.contracts.claims import Limits, Token, TokenRenewed
@@ -11,7 +11,7 @@ from gpuward.contracts.remediation import RemediationInput
 from gpuward.contracts.remedies import Remedy
 from gpuward.contracts.seat import Seat
 
-LATER = datetime(2100, 1, 1, tzinfo=timezone.utc)
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def attempt(node: str, remedy: Remedy = Remedy.RESET_GPU, number: int = 1, **limits: Any) -> RemediationInput:

@@ -1,3 +1,4 @@
+import contextlib
 import shutil
 import sys
 import uuid
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.component.workflows.peers import Kit
@@ -22,13 +24,27 @@ async def temporal():
         yield environment
 
 
+async def end_all(client):
+    """What a test leaves running is ended, so that no later worker meets it."""
+    async for left in client.list_workflows("ExecutionStatus='Running'"):
+        with contextlib.suppress(RPCError):
+            await client.get_workflow_handle(left.id).terminate()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def kit(temporal):
-    """Doubles and workers of one test. What it leaves running is ended, so that no later worker meets it."""
+    """Doubles and workers of one test, around echo actors."""
     kit = Kit(temporal.client)
     yield kit
-    async for left in kit.client.list_workflows("ExecutionStatus='Running'"):
-        await kit.client.get_workflow_handle(left.id).terminate()
+    await end_all(kit.client)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def real(temporal):
+    """Doubles and workers of one test, around the real actors and guards."""
+    kit = Kit(temporal.client, echo=False)
+    yield kit
+    await end_all(kit.client)
 
 
 @pytest.fixture

@@ -92,11 +92,11 @@ def _said(event: Event) -> str:
     return event.kind
 
 
-def order(entity: str, id: str, *program: tuple[str, Any]) -> Directive:
+def order(entity: str, name: str, *program: tuple[str, Any]) -> Directive:
     """A message for the actor of `entity`, whose shell will do `program`."""
     time = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     return Directive(
-        id=id, order=Order.ANNOTATE, entity=Entity(entity), person="test", time=time, reason=json.dumps(program)
+        id=name, order=Order.ANNOTATE, entity=Entity(entity), person="test", time=time, reason=json.dumps(program)
     )
 
 

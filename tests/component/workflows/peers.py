@@ -15,9 +15,10 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 from temporalio.worker import Replayer, Worker
 
+import workflows
 from gpuward.contracts import acts
 from gpuward.contracts.actions import ACT_QUEUE, ACTIONS, LEDGER_QUEUE
-from gpuward.contracts.actors import DECIDE_QUEUE, ActorInput, ActorView
+from gpuward.contracts.actors import ACTORS, DECIDE_QUEUE, ActorInput, ActorView
 from gpuward.contracts.entities import Loaded
 from gpuward.contracts.identity import Entity
 from gpuward.contracts.outcomes import Outcome
@@ -45,7 +46,8 @@ class Peers:
     """`script[action]` holds what the next calls answer: a result, an exception to raise, or a (possibly async) function of
     the request. Then the default answers."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, echo: bool) -> None:
+        self._echo = echo
         self.calls: list[tuple[str, Any]] = []
         self.script: dict[str, list[Any]] = defaultdict(list)
         self.always: dict[str, Any] = dict(DEFAULTS)
@@ -95,15 +97,15 @@ class Peers:
         return activity.defn(name=name)(double)
 
     async def _signal_with_start(self, request: acts.SignalRequest) -> acts.Nothing:
-        await start(self._client, request.entity, *request.messages)
+        await start(self._client, request.entity, *request.messages, echo=self._echo)
         return acts.Nothing()
 
 
-async def start(client: Client, entity: str, *messages: Any, **carried: Any) -> WorkflowHandle[Any, Any]:
-    """Signals an echo actor, started where it is not there: what the bridge does."""
+async def start(client: Client, entity: str, *messages: Any, echo: bool = True) -> WorkflowHandle[Any, Any]:
+    """Signals an actor, started where it is not there: what the bridge does."""
     return await client.start_workflow(
-        "EchoActor",
-        ActorInput(entity=Entity(entity), **carried),
+        "EchoActor" if echo else ACTORS[Entity(entity).kind].workflow,
+        ActorInput(entity=Entity(entity)),
         id=entity,
         task_queue=DECIDE_QUEUE,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -115,11 +117,12 @@ async def start(client: Client, entity: str, *messages: Any, **carried: Any) -> 
 class Kit:
     """A client, the doubles, and workers that can be killed and started again."""
 
-    workflows: tuple[type, ...] = (EchoActor, Remediation)
-
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, echo: bool = True) -> None:
+        """`echo`: actors are echoes; else they are the real ones."""
         self.client = client
-        self.peers = Peers(client)
+        self.echo = echo
+        self.workflows: tuple[type, ...] = (EchoActor, Remediation) if echo else workflows.ALL_WORKFLOWS
+        self.peers = Peers(client, echo=echo)
 
     @asynccontextmanager
     async def workers(
@@ -139,7 +142,7 @@ class Kit:
             yield self
 
     async def tell(self, entity: str, *messages: Any) -> WorkflowHandle[Any, Any]:
-        return await start(self.client, entity, *messages)
+        return await start(self.client, entity, *messages, echo=self.echo)
 
     async def view(self, entity: str) -> ActorView:
         return await self.client.get_workflow_handle(entity).query("view", result_type=ActorView)

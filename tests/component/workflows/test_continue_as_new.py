@@ -22,7 +22,7 @@ async def flood(
     handle = kit.client.get_workflow_handle(entity)
     for first in range(0, signals, at_once):
         batch = ids[first : first + at_once]
-        await asyncio.gather(*(handle.signal("deliver", [order(entity, id, *program)]) for id in batch))
+        await asyncio.gather(*(handle.signal("deliver", [order(entity, each, *program)]) for each in batch))
     return ids
 
 

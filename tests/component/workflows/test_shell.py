@@ -94,7 +94,7 @@ async def test_the_ledger_away_delays_nothing_and_loses_nothing(kit: Kit, name: 
     assert first.cause.run_id
     assert first.id != second.id
     assert first.checkpoint is None or second.checkpoint is not None
-    assert kit.peers.acknowledged[0].outcomes[-1].checkpoint["seen"]
+    assert kit.peers.acknowledged[-1].outcomes[-1].checkpoint["seen"]
 
 
 async def test_an_actor_without_ledger_worker_still_acts(kit: Kit, name: str):
@@ -117,6 +117,20 @@ async def test_it_stays_amnesiac_until_the_records_answer(kit: Kit, name: str):
         await kit.until_seen(rack, "recalled:none")
         assert not (await kit.view(rack)).amnesiac
     assert len(kit.peers.called("records.load")) == 3
+
+
+async def test_an_amnesiac_actor_never_writes_over_what_the_records_remember(kit: Kit, name: str):
+    rack = f"rack/{name}"
+    kit.peers.always["records.load"] = Loaded(status="unavailable")
+    async with kit.workers():
+        await kit.tell(rack, order(rack, "a", ("note", "one")))
+        await eventually(lambda: len(kit.peers.ledger) == 1)
+        kit.peers.always["records.load"] = Loaded(status="none")
+        await kit.until_seen(rack, "recalled:none")
+        await kit.tell(rack, order(rack, "b", ("note", "two")))
+        await eventually(lambda: len(kit.peers.ledger) == 2)
+    assert kit.peers.ledger[0].checkpoint is None
+    assert kit.peers.ledger[1].checkpoint is not None
 
 
 async def test_an_actor_terminated_behind_our_back_loads_first_and_reuses_no_id(kit: Kit, name: str):

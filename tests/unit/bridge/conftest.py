@@ -46,10 +46,10 @@ def fault(entity: str = NODE, *, rack: str | None = "r1", **more: object) -> byt
 
 
 @pytest.fixture
-def make_fault():  # noqa: ANN201
+def make_fault():
     return fault
 
 
 @pytest.fixture
-def log():  # noqa: ANN201
+def log():
     return Log

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
+
+from gpuward.contracts.identity import Entity
 from streams.bridge import patience
 from streams.bridge.deliver import Deliver
 from streams.bridge.lanes import Batch, Waiting
 from streams.bridge.send import Courier, Full, Taken, Unfit
-from temporalio.service import RPCError, RPCStatusCode
-
-from gpuward.contracts.identity import Entity
 
 A = Entity.node("a")
 LIMIT = "exceeded workflow execution limit for signal events"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from streams.bridge.flow import Flow
-
 from gpuward.runtime.kafka import TopicPartition
+from streams.bridge.flow import Flow
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 

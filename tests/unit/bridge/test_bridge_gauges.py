@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from gpuward.runtime.kafka import TopicPartition
 from streams.bridge.gauges import Gauges
 from streams.bridge.offsets import Progress
-
-from gpuward.runtime.kafka import TopicPartition
 
 P = TopicPartition("fleet.faults.v1", 0)
 

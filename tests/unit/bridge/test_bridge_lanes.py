@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from streams.bridge.lanes import MAX_BYTES, MAX_RECORDS, Batch, Lanes, Waiting
 
 from gpuward.contracts.identity import Entity
+from streams.bridge.lanes import MAX_BYTES, MAX_RECORDS, Batch, Lanes, Waiting
 
 A, B = Entity.node("a"), Entity.node("b")
 RACKS = [Entity.rack("r1"), Entity.rack("r2")]

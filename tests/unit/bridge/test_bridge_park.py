@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from streams.bridge.park import BECAUSE, ORIGIN, Park, original, partition_of
 
 from gpuward.contracts.errors import Permanent
 from gpuward.contracts.topics import FAULTS, PARKED, TOPICS
 from gpuward.runtime.kafka import Outgoing
+from streams.bridge.park import BECAUSE, ORIGIN, Park, original, partition_of
 
 
 class Producer:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from streams.bridge.parked import Parked
 
 from gpuward.contracts.identity import Entity
+from streams.bridge.parked import Parked
 
 A, B = Entity.node("a"), Entity.node("b")
 

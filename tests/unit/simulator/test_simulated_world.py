@@ -223,7 +223,7 @@ def test_a_moved_gpu_is_the_same_board_elsewhere(state: WorldState, node: NodeSt
     assert len({each.slot for each in target.gpus}) == 9
     assert node.boot_id != boots
     faults.inject(state, T0 + 6, Injection(node=NODE, fault="kernel", lines=["late"], boot_id=boots))
-    assert [line for line in node.log if line.text == "late"][0].boot_id == boots
+    assert next(line for line in node.log if line.text == "late").boot_id == boots
 
 
 def test_a_persons_cordon_stands_beside_ours(state: WorldState, node: NodeState) -> None:

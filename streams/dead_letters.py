@@ -1,0 +1,69 @@
+"""Where a record goes that nobody can use, with the reason, and where it lay: `gpuward dlq list` shows it.
+
+The letter is the record itself, key, value and headers unchanged, under headers that begin with `gpuward-dead-`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from gpuward.contracts.errors import Permanent
+from gpuward.contracts.topics import DEAD_LETTERS
+from gpuward.runtime import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpuward.runtime.kafka import Producer
+
+PREFIX = "gpuward-dead-"
+KEPT_BYTES = 200_000
+"""Of a value that is over the dead letters' own limit, so much of its beginning is kept."""
+_TEXT = 500
+
+
+class Record(Protocol):
+    """What is needed of a Kafka record; aiokafka's and Faust's both have it."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes]]: ...
+
+
+class DeadLetters:
+    """`by` names the part that gave up. Reasons are words: `unreadable`, `misplaced`, `refused`, …"""
+
+    def __init__(self, producer: Producer, by: str = "streams") -> None:
+        self._producer = producer
+        self._by = by
+
+    async def write(self, record: Record, *, reason: str, text: str = "") -> None:
+        """Returns once Kafka keeps it. Raises Transient while it cannot."""
+        said = {
+            "topic": record.topic,
+            "partition": str(record.partition),
+            "offset": str(record.offset),
+            "reason": reason,
+            "detail": text[:_TEXT],
+            "by": self._by,
+        }
+        marks = [(f"{PREFIX}{name}", value.encode()) for name, value in said.items()]
+        headers = [*record.headers, *marks]
+        key = record.key or b""
+        try:
+            await self._producer.send(DEAD_LETTERS, key=key, value=record.value, headers=headers)
+        except Permanent:
+            size = str(len(record.value or b"")).encode()
+            cut = [*marks, (f"{PREFIX}cut-from-bytes", size)]
+            value = (record.value or b"")[:KEPT_BYTES]
+            await self._producer.send(DEAD_LETTERS, key=key[:1000], value=value, headers=cut)
+        metrics.counter("gpuward_dead_letters_total").labels(record.topic, reason).inc()
