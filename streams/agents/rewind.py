@@ -6,7 +6,7 @@ and never begins after the offset that the views themselves say is done. Ids mak
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from faust.types import TP
@@ -20,7 +20,7 @@ Place = Callable[[int], tuple[int, int] | None]
 
 
 class Rewind:
-    """Called by the transport for each source partition that was assigned."""
+    """Called by the transport with all source partitions that are assigned."""
 
     def __init__(self, consumer: Any, settings: Settings, place: Place, contiguity: Contiguity) -> None:
         self._consumer = consumer
@@ -29,23 +29,23 @@ class Rewind:
         self._place = place
         self._contiguity = contiguity
 
-    async def __call__(self, tp: TP, committed: int | None) -> int:
-        """The offset to read from."""
-        start = await self._consumer.log_start(tp)
-        if not committed:
-            target = start
-        else:
-            target = max(start, min([committed - self._records, *await self._known(tp)]))
-        if tp.topic == OBSERVATIONS:
-            self._contiguity.begin(tp.partition, target)
-        return int(target)
+    async def __call__(self, committed: Mapping[TP, int | None]) -> dict[TP, int]:
+        """The offset to read each from."""
+        starts = await self._consumer.log_starts(committed)
+        places = {tp: place for tp in committed if tp.topic == OBSERVATIONS and (place := self._place(tp.partition))}
+        overlap_ms = round(self._seconds * 1000)
+        since = {tp: max(0, watermark_ms - overlap_ms) for tp, (watermark_ms, _) in places.items()}
+        by_time = await self._consumer.offsets_for_times(since) if since else {}
+        return {tp: self._target(tp, starts[tp], at, places.get(tp), by_time.get(tp)) for tp, at in committed.items()}
 
-    async def _known(self, tp: TP) -> list[int]:
-        """What the views of this partition say: done up to here, and where the time overlap begins."""
-        place = self._place(tp.partition) if tp.topic == OBSERVATIONS else None
-        if place is None:
-            return []
-        watermark_ms, done = place
-        since = max(0, watermark_ms - round(self._seconds * 1000))
-        by_time = (await self._consumer.offsets_for_times({tp: since}))[tp]
-        return [done] if by_time is None else [done, by_time]
+    def _target(
+        self, tp: TP, start: int, committed: int | None, place: tuple[int, int] | None, by_time: int | None
+    ) -> int:
+        bounds = [committed - self._records if committed else start]
+        bounds += [place[1]] if place else []
+        bounds += [by_time] if by_time is not None else []
+        target = max(start, min(bounds))
+        if tp.topic == OBSERVATIONS:
+            # What retention took before it was worked on is a gap, though one that ends at the log start.
+            self._contiguity.begin(tp.partition, min(target, place[1]) if place else target)
+        return target

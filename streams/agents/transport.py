@@ -8,7 +8,7 @@ Faust's own loop (three tasks a record). Law: no record of a source topic is ski
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from faust.transport.drivers import TRANSPORTS, aiokafka
@@ -18,8 +18,8 @@ from gpuward.runtime import logging
 
 SCHEME = "gpuward"
 YIELD_EVERY = 50
-Rewind = Callable[[TP, int | None], Awaitable[int | None]]
-"""(partition, committed offset) → where to read from; None: where Faust would."""
+Rewind = Callable[[Mapping[TP, int | None]], Awaitable[Mapping[TP, int]]]
+"""Partitions and their committed offsets → where to read each from."""
 
 
 class Consumer(aiokafka.Consumer):  # type: ignore[misc]
@@ -49,11 +49,8 @@ class Consumer(aiokafka.Consumer):  # type: ignore[misc]
             await super().perform_seek()
             places = {tp for tp in self.assignment() if not self._is_changelog_tp(tp)}
             targets: dict[TP, int] = {}
-            for tp in places:
-                committed = self._committed_offset[tp]
-                target = await self.rewind(tp, committed) if self.rewind else None
-                if target is not None:
-                    targets[tp] = target
+            if self.rewind is not None and places:
+                targets = dict(await self.rewind({tp: self._committed_offset[tp] for tp in places}))
             if targets:
                 await self.seek_wait(targets)
                 self._read_offset.update(dict.fromkeys(targets, None))
@@ -63,15 +60,18 @@ class Consumer(aiokafka.Consumer):  # type: ignore[misc]
             "reading from", places={f"{tp.topic}/{tp.partition}": o for tp, o in targets.items()}
         )
 
-    async def log_start(self, tp: TP) -> int:
-        """The first offset that the partition still has."""
-        return int((await self.earliest_offsets(tp))[tp])
+    async def log_starts(self, places: Iterable[TP]) -> dict[TP, int]:
+        """The first offset that each partition still has."""
+        inner = self._thread._ensure_consumer()  # noqa: SLF001
+        found = await self._thread.call_thread(inner.beginning_offsets, [_plain(tp) for tp in places])
+        return {TP(tp.topic, tp.partition): int(at) for tp, at in found.items()}
 
-    async def offsets_for_times(self, times: Mapping[TP, int]) -> Mapping[TP, int | None]:
+    async def offsets_for_times(self, times: Mapping[TP, int]) -> dict[TP, int | None]:
         """The first offset at or after each time in ms; None where there is none."""
         inner = self._thread._ensure_consumer()  # noqa: SLF001
-        found = await self._thread.call_thread(inner.offsets_for_times, dict(times))
-        return {tp: None if at is None else int(at.offset) for tp, at in found.items()}
+        asked = {_plain(tp): at for tp, at in times.items()}
+        found = await self._thread.call_thread(inner.offsets_for_times, asked)
+        return {TP(tp.topic, tp.partition): None if at is None else int(at.offset) for tp, at in found.items()}
 
     async def commit(self, *args: Any, **kwargs: Any) -> bool:
         """Commits nothing any more once frozen."""
@@ -151,6 +151,11 @@ class Transport(aiokafka.Transport):  # type: ignore[misc]
     """Faust's aiokafka transport with our consumer."""
 
     Consumer: ClassVar[type[Consumer]] = Consumer
+
+
+def _plain(tp: TP) -> Any:
+    """Aiokafka's own word for a partition: it compares types."""
+    return aiokafka._TopicPartition(tp.topic, tp.partition)  # noqa: SLF001
 
 
 def register() -> None:

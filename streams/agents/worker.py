@@ -53,7 +53,7 @@ class Worker:
         rules = rules_of(settings, classify)
         self._detect = Detect(self.app, Publisher(producer, DETECT), rules, self._supervised, contiguity)
         roll_up.add(self.app, Publisher(producer, ROLL_UP), classify, self._supervised)
-        self.app.on_partitions_revoked.connect(self._revoked)
+        self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[no-untyped-call]
         self._rewind = lambda consumer: Rewind(consumer, settings, self._detect.views.place, contiguity)
         self._watchdog = Watchdog(self.app)
 
@@ -113,7 +113,8 @@ class Worker:
 
     async def _log_start(self, topic: str, partition: int) -> int:
         consumer: Any = self.app.consumer
-        return int(await consumer.log_start(TP(topic, partition)))
+        place = TP(topic, partition)
+        return int((await consumer.log_starts([place]))[place])
 
 
 async def _first(*waits: Awaitable[Any]) -> None:

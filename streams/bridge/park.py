@@ -39,8 +39,11 @@ class Park:
         self._letters = letters
         self._parked = metrics.counter("gpuward_bridge_parked_total")
 
-    async def park(self, records: Sequence[Record], because: str) -> list[int | None]:
-        """Offsets in the parking topic, once Kafka keeps all. None: it could not be kept there and is a dead letter."""
+    async def park(self, records: Sequence[Record], because: str, *, first: bool) -> list[int | None]:
+        """Offsets in the parking topic, once Kafka keeps all; None for one that is a dead letter instead.
+
+        `first`: none of this entity was parked before, so it alarms.
+        """
 
         def marks(record: Record) -> list[tuple[str, bytes]]:
             origin = f"{record.topic}/{record.partition}/{record.offset}"
@@ -49,7 +52,8 @@ class Park:
         offsets = await republish(self._producer, self._letters, lambda _: PARKED, records, marks)
         self._parked.inc(len(records))
         entity = (records[0].key or b"").decode("utf-8", "replace")
-        logging.get("bridge").error("parked", entity=entity, records=len(records), because=because)
+        log = logging.get("bridge")
+        (log.error if first else log.debug)("parked", entity=entity, records=len(records), because=because)
         return offsets
 
 

@@ -24,7 +24,7 @@ from streams.bridge.route import Record, Routed, address
 
 LOOK_EVERY_S = 10.0
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_S = 10.0
 REOPEN_AT = 0.5
 """An entity is re-driven once it is below this share of its limit."""
 _AT_ONCE = 16
@@ -51,6 +51,10 @@ class Redrive:
         while not self.closing.is_set():
             anything = any(lot.entities for lot in self._parked.values())
             await self._rest(pause if anything else LOOK_EVERY_S)
+            if self.wake.is_set():  # an entity was parked just now: it may be over soon
+                self.wake.clear()
+                pause = FIRST_PAUSE_S
+                continue
             moved = await self._looked(reader) and await self._passed(reader)
             pause = FIRST_PAUSE_S if moved else min(pause * 2, LONGEST_PAUSE_S)
 
@@ -70,7 +74,6 @@ class Redrive:
         return before != {number: lot.position for number, lot in self._parked.items()}
 
     async def _rest(self, seconds: float) -> None:
-        self.wake.clear()
         waits = [asyncio.ensure_future(self.wake.wait()), asyncio.ensure_future(self.closing.wait())]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

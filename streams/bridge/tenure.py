@@ -154,12 +154,14 @@ class Tenure:
         self, batch: Batch[Ticket], items: Iterable[Waiting[Ticket]], full: Full, lot: Parked | None
     ) -> None:
         tickets = [item.ticket for item in items]
-        offsets = await self._parts.park.park([ticket.record for ticket in tickets], full.because)
+        first = lot is None or not lot.holds(batch.lane)
+        offsets = await self._parts.park.park([ticket.record for ticket in tickets], full.because, first=first)
         for ticket, offset in zip(tickets, offsets, strict=True):
             if lot is not None and offset is not None:
                 lot.note(batch.lane, offset)
             self._acknowledge(ticket)
-        self.redrive.wake.set()
+        if first:
+            self.redrive.wake.set()
 
     async def _reroute(self, tickets: list[Ticket]) -> None:
         await self._parts.aside.reroute([ticket.record for ticket in tickets])

@@ -47,7 +47,7 @@ def born(entity: Entity) -> State:
 
 
 def decide(state: State, events: Sequence[Event], now: datetime) -> tuple[State, list[Decision]]:
-    s, ready, how = recall(state.model_copy(deep=True), events, born)
+    s, ready, how = recall(state.copied(), events, born)
     if s.amnesiac:
         return s, []
     out: list[Decision] = []
@@ -105,7 +105,7 @@ def summary(state: State) -> str:
 
 
 def _push(state: State, request: Stop | Resume, *, stopped: bool, now: datetime) -> tuple[State, list[Decision]]:
-    s = state.model_copy(deep=True)
+    s = state.copied()
     out: list[Decision] = []
     if s.revision and s.stopped == stopped:
         return s, out

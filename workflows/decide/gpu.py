@@ -58,7 +58,7 @@ def born(entity: Entity) -> State:
 
 def decide(state: State, events: Sequence[Event], now: datetime) -> tuple[State, list[Decision]]:
     """Law: level-triggered. The claim follows from the state alone, and goes out only when its content has changed."""
-    s, ready, how = recall(state.model_copy(deep=True), events, born)
+    s, ready, how = recall(state.copied(), events, born)
     if s.amnesiac:
         return s, []
     out: list[Decision] = []

@@ -26,7 +26,7 @@ from workflows.decide.sickness import (
 )
 
 MAX_REFUSALS = 3
-"""Refused attempts do not count against the ladder; after this many in a row a person is asked instead of trying forever."""
+"""Attempts that sent nothing do not count against the ladder; after this many in a row a person is asked. Never a loop."""
 
 
 def take(sick: Sickness, fault: Fault, *, stale: bool, now: datetime, out: list[Decision]) -> None:
@@ -162,13 +162,11 @@ def _repaired(sick: Sickness, incident: Incident, ended: AttemptEnded, out: list
 
 
 def _nothing_sent(incident: Incident, ended: AttemptEnded) -> None:
-    """Law: `refused` means that nothing was sent, so the same rung may be tried again and does not count."""
-    if ended.result is AttemptResult.REFUSED:
-        incident.refusals += 1
-        if incident.refusals >= MAX_REFUSALS:
-            incident.quarantined = (
-                f"{ended.remedy} was refused {incident.refusals} times: {ended.why or 'no reason given'}"
-            )
+    """Law: refused and revoked mean that nothing was sent, so the same rung may be tried again and does not count."""
+    incident.refusals += 1
+    if incident.refusals >= MAX_REFUSALS:
+        times = f"{incident.refusals} times in a row"
+        incident.quarantined = f"{ended.remedy} was {ended.result} {times}: {ended.why or 'no reason given'}"
 
 
 def _not_repaired(sick: Sickness, incident: Incident, ended: AttemptEnded) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,6 +19,7 @@ from gpuward.contracts.claims import Claim
 from gpuward.contracts.faults import Fault
 from gpuward.contracts.identity import Entity
 from gpuward.contracts.messages import Message
+from gpuward.contracts.model import Contract
 from workflows.decide.events import Event, Looked, Performed, PersonSaid, Recalled, Woken
 
 Recall = Literal["none", "found"]
@@ -36,6 +37,10 @@ class Memory(BaseModel):
     """Told while amnesiac."""
     unreadable: str = ""
     """Why the record that was found could not be adopted; the actor stays amnesiac."""
+
+    def copied(self) -> Self:
+        """A copy to work on: nothing done to it is seen in the original. Contracts are frozen, so they are shared."""
+        return _copied(self)
 
 
 S = TypeVar("S", bound=Memory)
@@ -69,6 +74,28 @@ def recall(state: S, events: Sequence[Event], born: Callable[[Entity], S]) -> tu
 def rising(last: int, now: datetime) -> int:
     """The next revision: the time in ms, or one more than the last. So it rises also over a loss of memory."""
     return max(last + 1, int(now.timestamp() * 1000))
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _copied(model: M) -> M:
+    twin = model.model_copy()
+    for name, value in twin.__dict__.items():
+        twin.__dict__[name] = _copied_value(value)
+    return twin
+
+
+def _copied_value(value: Any) -> Any:
+    if isinstance(value, Contract):
+        return value
+    if isinstance(value, BaseModel):
+        return _copied(value)
+    if isinstance(value, dict):
+        return {key: _copied_value(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_copied_value(inner) for inner in value]
+    return value
 
 
 def _adopt(state: S, record: dict[str, object], born: Callable[[Entity], S]) -> tuple[S, Recall | None]:

@@ -43,7 +43,7 @@ def born(entity: Entity) -> State:
 
 def decide(state: State, events: Sequence[Event], now: datetime) -> tuple[State, list[Decision]]:
     """Law: level-triggered. Events change what is known; what is done about it follows from the state as a whole."""
-    s, ready, how = recall(state.model_copy(deep=True), events, born)
+    s, ready, how = recall(state.copied(), events, born)
     if s.amnesiac:
         return s, []
     out: list[Decision] = []

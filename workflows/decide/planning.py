@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from gpuward.contracts.claims import Denied, Explained, Held, Plan, Queued
+from gpuward.contracts.claims import AttemptResult, Denied, Explained, Held, Plan, Queued
 from gpuward.contracts.outcomes import OutcomeKind
 from gpuward.contracts.remedies import Remedy
 from workflows.decide.decisions import Decision, LookAtRemediation, Note, Tell
@@ -16,6 +16,8 @@ from workflows.decide.memory import rising
 from workflows.decide.merging import Merged, merge
 from workflows.decide.node_state import MAX_PATIENCE_S, PATIENCE_S, WAITING, OpenPlan, State, Status
 from workflows.decide.watching import child_of
+
+RETRY_S = 20.0
 
 
 def open_plan(s: State, now: datetime, out: list[Decision]) -> None:
@@ -59,9 +61,13 @@ def ask(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
 
 
 def next_attempt(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
-    """The claimants want more: the next attempt of the same plan, under the same cordon and slot."""
+    """The claimants want more: the next attempt of the same plan, under the same cordon and slot.
+
+    After one that sent nothing the next is asked for a little later, so that what refused it can pass.
+    """
     need = merge(s)
     assert need is not None
+    nothing_sent = plan.ended is not None and plan.ended.result in (AttemptResult.REFUSED, AttemptResult.REVOKED)
     plan.attempt += 1
     plan.status, plan.reason, plan.patience_s = Status.ASKING, "", PATIENCE_S
     plan.ended, plan.claimants, plan.unanswered, plan.phase = None, (), (), None
@@ -69,7 +75,10 @@ def next_attempt(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -
     _fit(plan, need)
     s.next_revision(plan, now)
     out.append(_planned(s, "planned", need))
-    ask(s, plan, now, out)
+    if nothing_sent:
+        plan.wake = now + timedelta(seconds=RETRY_S * plan.attempt)
+    else:
+        ask(s, plan, now, out)
 
 
 def withdraw(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
@@ -95,7 +104,11 @@ def disown(s: State, plan_id: str, attempt: int, now: datetime, out: list[Decisi
 def answered(s: State, answer: Held | Explained | Queued | Denied, now: datetime, out: list[Decision]) -> None:
     """What rack or guard said instead of a grant."""
     plan = s.plan
-    if plan is None or (answer.plan, answer.attempt) != (plan.id, plan.attempt) or plan.status not in WAITING:
+    if plan is None or (answer.plan, answer.attempt) != (plan.id, plan.attempt):
+        return
+    if isinstance(answer, Explained) and plan.status is Status.RUNNING and not plan.acted:
+        out.append(Tell(child_of(s, plan), answer))
+    if plan.status not in WAITING:
         return
     match answer:
         case Held():
@@ -106,6 +119,7 @@ def answered(s: State, answer: Held | Explained | Queued | Denied, now: datetime
             plan.wake = now + timedelta(seconds=MAX_PATIENCE_S)
             if plan.ran and not plan.cordon_left and s.rack is not None:
                 out.append(Tell(s.rack, s.as_plan(plan, withdrawn=True)))
+                s.next_revision(plan, now)
         case Queued():
             plan.status, plan.reason = Status.QUEUED, answer.reason
         case Denied():

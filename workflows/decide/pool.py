@@ -44,7 +44,7 @@ def born(entity: Entity) -> State:
 
 
 def decide(state: State, events: Sequence[Event], now: datetime) -> tuple[State, list[Decision]]:
-    s, ready, how = recall(state.model_copy(deep=True), events, born)
+    s, ready, how = recall(state.copied(), events, born)
     if s.amnesiac:
         return s, []
     out: list[Decision] = []
@@ -58,7 +58,7 @@ def decide(state: State, events: Sequence[Event], now: datetime) -> tuple[State,
 
 def begin(state: State, request: Begin, now: datetime) -> tuple[State, BeginAnswer, list[Decision]]:
     """The interlock's last question. Law: an act begins only when this says so, once per attempt and action."""
-    s = state.model_copy(deep=True)
+    s = state.copied()
     out: list[Decision] = []
     reason = stopping.refuses(s, request, now)
     if reason is None:
@@ -76,7 +76,7 @@ def begin(state: State, request: Begin, now: datetime) -> tuple[State, BeginAnsw
 
 def stop(state: State, request: Stop, now: datetime) -> tuple[State, StopAnswer, list[Decision]]:
     """Law: a stop holds, also while the guard is amnesiac: then nothing begins anyway, and it is remembered."""
-    s = state.model_copy(deep=True)
+    s = state.copied()
     out: list[Decision] = []
     if s.stopped is None:
         s.stopped = Stopped(person=request.person, reason=request.reason, since=now)
@@ -86,7 +86,7 @@ def stop(state: State, request: Stop, now: datetime) -> tuple[State, StopAnswer,
 
 def resume(state: State, request: Resume, now: datetime) -> tuple[State, StopAnswer, list[Decision]]:
     """Lifts this pool's own stop; a stop of the whole fleet holds on. While amnesiac nothing is lifted: ask again."""
-    s = state.model_copy(deep=True)
+    s = state.copied()
     out: list[Decision] = []
     if not s.amnesiac and s.stopped is not None:
         s.stopped = None
@@ -97,7 +97,7 @@ def resume(state: State, request: Resume, now: datetime) -> tuple[State, StopAns
 
 def write_off(state: State, request: WriteOff, now: datetime) -> tuple[State, PersonAnswer, list[Decision]]:
     """A person frees the slot of a node that will not come back by itself. Its token begins nothing any more."""
-    s = state.model_copy(deep=True)
+    s = state.copied()
     out: list[Decision] = []
     node = str(request.node)
     if s.amnesiac or node not in s.slots:

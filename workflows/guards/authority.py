@@ -78,9 +78,9 @@ class OverAll:
 
     async def stop(self, request: Stop) -> StopAnswer:
         """Raises ApplicationError when not every pool has acknowledged in time: nobody is told that all have stopped."""
-        self.shell.decided(*fleet.stop(self.shell.state, request, workflow.now()))
         self.shell.waiters += 1
         try:
+            self.shell.decided(*fleet.stop(self.shell.state, request, workflow.now()))
             await workflow.wait_condition(lambda: fleet.acknowledged(self.shell.state) is not None, timeout=ACKNOWLEDGE)
         except TimeoutError as error:
             text = f"not every pool has acknowledged the stop: {FLEET_BRAIN.summary(self.shell.state)}"

@@ -109,7 +109,7 @@ async def test_a_new_boot_is_seen_when_it_comes(broken) -> None:
     act = await broken.act()
     await broken.world.act(NODE, "reboot")
     ask = AwaitSession(
-        act=act, want="boot", before_boot_id=act.boot_id, deadline=datetime.now(UTC) + timedelta(seconds=10)
+        act=act, want="boot", before_boot_id=act.boot_id, deadline=datetime.now(UTC) + timedelta(seconds=30)
     )
     seen = await Sessions(broken.powers, poll_s=0.05).await_session(ask)
     assert seen.seen
@@ -124,7 +124,7 @@ async def test_a_new_session_is_seen_when_it_comes(bay) -> None:
     await bay.world.act(NODE, "evict", mode="immediate")
     ask = AwaitSession(
         act=act, want="session", before_boot_id=act.boot_id, before_sessions=before,
-        deadline=datetime.now(UTC) + timedelta(seconds=10),
+        deadline=datetime.now(UTC) + timedelta(seconds=30),
     )  # fmt: skip
     none = await Sessions(bay.powers, poll_s=0.05).await_session(ask.model_copy(update={"deadline": datetime.now(UTC)}))
     assert not none.seen

@@ -9,17 +9,25 @@ from temporalio import workflow
 from gpuward.contracts.actors import ActorInput
 
 
+MANY = 40
+"""Messages after which a recorder continues as new, as a real actor would."""
+
+
 class _Recorder:
     def __init__(self, given: ActorInput) -> None:
-        self._entity = str(given.entity)
-        self._seen: list[int] = []
+        self._entity = given.entity
+        self._seen: list[int] = list((given.state or {}).get("seen", []))
+        self._before = len(self._seen)
 
-    async def run(self, given: ActorInput) -> None:
-        await workflow.wait_condition(lambda: False)
+    async def rest(self) -> None:
+        await workflow.wait_condition(lambda: len(self._seen) - self._before >= MANY)
+        workflow.continue_as_new(ActorInput(entity=self._entity, state={"seen": self._seen}))
 
+    @workflow.signal
     def deliver(self, messages: list[dict[str, Any]]) -> None:
         self._seen += [int(message["fault_id"]) for message in messages]
 
+    @workflow.query
     def seen(self) -> list[int]:
         return self._seen
 
@@ -32,15 +40,7 @@ class NodeActor(_Recorder):
 
     @workflow.run
     async def run(self, given: ActorInput) -> None:
-        await super().run(given)
-
-    @workflow.signal
-    def deliver(self, messages: list[dict[str, Any]]) -> None:
-        super().deliver(messages)
-
-    @workflow.query
-    def seen(self) -> list[int]:
-        return super().seen()
+        await self.rest()
 
 
 @workflow.defn(name="RackActor")
@@ -51,12 +51,4 @@ class RackActor(_Recorder):
 
     @workflow.run
     async def run(self, given: ActorInput) -> None:
-        await super().run(given)
-
-    @workflow.signal
-    def deliver(self, messages: list[dict[str, Any]]) -> None:
-        super().deliver(messages)
-
-    @workflow.query
-    def seen(self) -> list[int]:
-        return super().seen()
+        await self.rest()

@@ -117,15 +117,15 @@ async def test_two_bridges_share_and_hand_over(drive: Drive) -> None:
             await asyncio.sleep(0.05)
         return n
 
-    publishing = asyncio.ensure_future(publish())
-    second = await drive.bridge()
-    await second.shows("gpuward_bridge_records_total", 50)
-    assert await first.stop() == 0
-    before = await second.metric("gpuward_bridge_records_total")
-    await second.shows("gpuward_bridge_records_total", before + 100)
-    enough.set()
-    count = await publishing
     async with drive.worker():
+        publishing = asyncio.ensure_future(publish())
+        second = await drive.bridge()
+        await second.shows("gpuward_bridge_records_total", 50)
+        assert await first.stop() == 0
+        before = await second.metric("gpuward_bridge_records_total")
+        await second.shows("gpuward_bridge_records_total", before + 100)
+        enough.set()
+        count = await publishing
         for node in nodes:
             assert await drive.sees(node, count) == list(range(count)), "clean hand-overs repeat nothing"
 

@@ -38,7 +38,7 @@ async def running_world(path: Path | None = None, *, scale: float = 1200, **layo
         await serving
 
 
-async def eventually(check, within_s: float = 5.0):
+async def eventually(check, within_s: float = 20.0):
     """The first true answer of `check`, asked until the time is over."""
     until = time.monotonic() + within_s
     while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuward.contracts.identity import Entity
@@ -82,6 +82,7 @@ def test_bounds_of_a_signal() -> None:
     assert sizes == [[MAX_BYTES // 2, MAX_BYTES // 2], [1], [5 * MAX_BYTES], [1]]
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_order_and_coalescing(data: st.DataObject) -> None:
     lanes: Lanes[int] = Lanes(max_records=5, max_bytes=100)

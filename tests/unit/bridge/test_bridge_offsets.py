@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.bridge.offsets import Progress
@@ -50,6 +50,7 @@ def test_fill_is_measured_against_the_nearest_bound() -> None:
     assert progress.fill(2, 10_000, 400) == 0.5
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_contiguity(data: st.DataObject) -> None:
     progress = Progress()

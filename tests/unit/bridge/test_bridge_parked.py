@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuward.contracts.identity import Entity
@@ -46,6 +46,7 @@ def test_a_record_of_nobody_is_passed() -> None:
     assert parked.position == 8
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([A, B]), st.booleans()), max_size=60))
 def test_the_position_never_passes_a_parked_record(steps: list[tuple[Entity, bool]]) -> None:
     parked, waiting, offset = Parked(), {A: [], B: []}, 0
