@@ -20,8 +20,8 @@ from gpuward.contracts.policy import PolicyChanged
 
 Item = Outcome | InventoryChanged | NodeInventory | PolicyChanged
 
-_NO_NEWS = frozenset({OutcomeKind.CHECKPOINT})
-"""Kinds of outcome whose text is not what an entity is about now."""
+_NO_NEWS = frozenset({OutcomeKind.CHECKPOINT, OutcomeKind.EDGE, OutcomeKind.STEP, OutcomeKind.ACT})
+"""Kinds of outcome that are no decision: their text does not say what an entity is about now."""
 
 
 def touches(item: Item) -> tuple[Entity, ...]:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuward.contracts.identity import EntityKind
 from gpuward.contracts.outcomes import Outcome, OutcomeKind
 from gpuward.contracts.topics import OUTCOMES
 
 Told = tuple[Outcome, int, int]
 """An outcome with its partition and offset in `fleet.outcomes.v1`."""
 
+_SHORT_GPU = len("gpu/GPU-12345678")
 _SILENT = frozenset({OutcomeKind.CHECKPOINT})
 
 
@@ -35,9 +37,16 @@ class Line:
         return f"{named}: {outcome.result}" if outcome.result else named
 
     @property
+    def who(self) -> str:
+        """The entity, a GPU by the beginning of its UUID: it is enough to name it on the command line."""
+        entity = self.outcome.entity
+        return str(entity)[:_SHORT_GPU] if entity.kind is EntityKind.GPU else str(entity)
+
+    @property
     def text(self) -> str:
-        """The sentence for people."""
-        return self.outcome.text
+        """The sentence for people; empty where it only repeats the edge."""
+        outcome = self.outcome
+        return "" if outcome.text in {outcome.before, outcome.after} else outcome.text
 
     def as_document(self) -> dict[str, Any]:
         """The line in plain JSON, as `gpuward why --json` prints it."""
@@ -83,3 +92,8 @@ def _order(told: Told) -> tuple[Any, ...]:
 def plans_of(told: Sequence[Told]) -> list[str]:
     """The plans that these outcomes belong to, oldest first."""
     return list(dict.fromkeys(outcome.cause.plan for outcome, _, _ in told if outcome.cause.plan))
+
+
+def faults_of(told: Iterable[Told]) -> set[str]:
+    """The faults that these outcomes are about."""
+    return {fault for outcome, _, _ in told for fault in outcome.cause.fault_ids}

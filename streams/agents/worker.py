@@ -53,15 +53,15 @@ class Worker:
         rules = rules_of(settings, classify)
         self._detect = Detect(self.app, Publisher(producer, DETECT), rules, self._supervised, contiguity)
         roll_up.add(self.app, Publisher(producer, ROLL_UP), classify, self._supervised)
-        self.app.on_partitions_revoked.connect(self._revoked)  # type: ignore[no-untyped-call]
-        self._rewind = lambda consumer: Rewind(consumer, settings, self._detect.views.place, contiguity)
+        self.app.on_partitions_revoked.connect(self._revoked)
+        self._settings, self._contiguity = settings, contiguity
         self._watchdog = Watchdog(self.app)
 
     async def run(self, health: Health, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails, which is raised."""
         self.app.finalize()
         consumer: Any = self.app.consumer
-        consumer.rewind = self._rewind(consumer)
+        consumer.rewind = Rewind(consumer, self._settings, self._detect.views.place, self._contiguity)
         started = asyncio.create_task(self.app.start(), name="faust")
         watching = asyncio.create_task(self._watchdog.run(), name="watchdog")
         crashed = asyncio.create_task(self.app._crashed.wait(), name="crashed")  # noqa: SLF001

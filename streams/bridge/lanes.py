@@ -7,7 +7,9 @@ one batch.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 from gpuward.contracts.identity import Entity
@@ -88,10 +90,19 @@ class Lanes(Generic[T]):
         if lane in self._waiting:
             self._ready.append(lane)
 
+    def cut(self, keep: Callable[[Waiting[T]], bool]) -> None:
+        """Forgets, in each lane, the first waiting message that is not kept and all after it. What is out is not touched."""
+        for lane, queue in list(self._waiting.items()):
+            kept = deque(takewhile(keep, queue))
+            if kept:
+                self._waiting[lane] = kept
+            else:
+                del self._waiting[lane]
+        self._ready = deque(lane for lane in self._ready if lane in self._waiting)
+
     def clear(self) -> None:
-        """Forgets what waits; what is out is not touched."""
-        self._waiting.clear()
-        self._ready.clear()
+        """Forgets all that waits."""
+        self.cut(lambda _: False)
 
     @property
     def idle(self) -> bool:

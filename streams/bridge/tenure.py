@@ -7,6 +7,7 @@ numbers of each: all that is known of an entity is known here.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ class Tenure:
         self._tasks: set[asyncio.Task[None]] = set()
         self._sends = 0
         self._one_commit = asyncio.Lock()
+        self._reached = dict.fromkeys(self.progress, -1)
+        """The furthest offset of each partition that was sent."""
         self._committed: dict[TopicPartition, int] = {}
         self.redrive = Redrive(self.parked, parts.deliver, parts.aside.letters)
         for where in everything:  # nothing is read before it is known which entities are parked
@@ -124,6 +127,9 @@ class Tenure:
     async def _serve(self, batch: Batch[Ticket]) -> None:
         partitions = {item.ticket.partition for item in batch.items}
         left = deque(batch.items)
+        for item in batch.items:
+            where = item.ticket.partition
+            self._reached[where] = max(self._reached[where], item.ticket.record.offset)
 
         def settled(item: Waiting[Ticket]) -> None:
             left.popleft()
@@ -211,11 +217,15 @@ class Tenure:
         self._committed[where] = offset
 
     async def close(self, within_s: float = DRAIN_S) -> None:
-        """Lets what is in flight end, for so long; forgets what waits; commits. Nothing of it runs afterwards."""
-        self._lanes.clear()
+        """What is in flight ends, and what lies before it in the log is sent too, so that nothing comes twice; the rest
+        is left to the next owner. Commits. After `within_s` nothing of it runs, ended or not.
+        """
+        self._lanes.cut(lambda item: item.ticket.record.offset < self._reached[item.ticket.partition])
         self.redrive.closing.set()
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=within_s)
+        end = time.monotonic() + within_s
+        while self._tasks and (left := end - time.monotonic()) > 0:
+            await asyncio.wait(set(self._tasks), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        self._lanes.clear()
         late = set(self._tasks)
         for task in late:
             task.cancel()

@@ -32,16 +32,16 @@ from streams.bridge.patience import patiently
 from streams.bridge.reader import Reader
 from streams.bridge.send import Courier
 from streams.bridge.tenure import Parts, Tenure
+from streams.dead_letters import DeadLetters as KafkaDeadLetters
 
 GROUP = "gpuward-bridge"
 COMMIT_EVERY_S = 0.5
 _POLL_MS = 250
 _POLL_RECORDS = 500
 _LEAVE_S = 5.0
-MakeLetters = Callable[[Producer], DeadLetters]
 
 
-async def body(settings: Settings, health: Health, stop: asyncio.Event, *, letters: MakeLetters) -> None:
+async def body(settings: Settings, health: Health, stop: asyncio.Event) -> None:
     """Runs until `stop`, then drains, commits and leaves the group. Raises what nobody can wait out."""
     client = await connect_patiently(settings, stop)
     if client is None:
@@ -50,7 +50,7 @@ async def body(settings: Settings, health: Health, stop: asyncio.Event, *, lette
     if not await _unless(stop, patiently(producer.start, what="connect to Kafka")):
         return
     try:
-        bridge = Bridge(settings, client, producer, letters(producer))
+        bridge = Bridge(settings, client, producer, KafkaDeadLetters(producer, by=GROUP))
         health.add("bridge", bridge.gauges.check)
         await bridge.run(stop, lambda: setattr(health, "ready", True))
     finally:

@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.system.fleet import BUDGET, Fleet
 
 
-RACKS = 24
+RACKS = int(os.environ.get("GPUWARD_TEST_RACKS", "24"))
 OF_ONE = ("r01", "r02")
 ONE = {**BUDGET, "concurrent": 1, "per_rack": 1}
 _taken: list[str] = []

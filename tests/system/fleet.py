@@ -156,7 +156,7 @@ class Fleet:
         self.children[name] = Child.start(name, command, log=self.data / "logs" / f"{name}.log", env={**self.env, **env})
         return self.children[name]
 
-    async def ready(self, name: str, timeout: float = 60) -> None:
+    async def ready(self, name: str, timeout: float = 150) -> None:
         """Waits until the process says that it can do its work."""
         import httpx
 

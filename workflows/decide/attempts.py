@@ -155,7 +155,7 @@ def _has_answered(claim: Claim | None, key: tuple[str, int]) -> bool:
 
 def _start(s: State, plan: OpenPlan, grant: Granted, now: datetime, out: list[Decision]) -> None:
     need = merge(s)
-    if need is None or s.seat is None or not s.boots.is_current(need.boot_id):
+    if need is None or s.seat is None or s.boots.is_earlier(need.boot_id):
         return
     plan.status, plan.ran, plan.cordon_left = Status.RUNNING, True, True
     plan.claimants, plan.acted, plan.sought, plan.reason = need.claimants, False, False, ""

@@ -32,6 +32,10 @@ class Boots(BaseModel):
         self.current, self.since = boot_id, time
         return True
 
+    def is_earlier(self, boot_id: str) -> bool:
+        """Whether it is known to be an earlier boot. One that was never heard of may be newer: the interlock proves it."""
+        return boot_id in self.earlier and boot_id != self.current
+
     def is_current(self, boot_id: str) -> bool:
         """Whether something under `boot_id` may be acted on now. Where either is not known, the interlock decides."""
         return not boot_id or not self.current or boot_id == self.current

@@ -56,7 +56,7 @@ def open_claims(s: State) -> dict[str, Claim]:
     """
     found = {name: claim for name, claim in s.claims.items() if claim.rung is not None and _stands(s, claim)}
     own = own_claim(s)
-    if own is not None and own.rung is not None and s.boots.is_current(own.boot_id):
+    if own is not None and own.rung is not None and not s.boots.is_earlier(own.boot_id):
         found[str(s.entity)] = own
     if s.drain_by and s.seat is not None:
         because = f"{s.drain_by} asked to drain it"
@@ -126,7 +126,7 @@ def _listed(s: State, claim: Claim) -> bool:
 
 
 def _stands(s: State, claim: Claim) -> bool:
-    return _listed(s, claim) and s.boots.is_current(claim.boot_id)
+    return _listed(s, claim) and not s.boots.is_earlier(claim.boot_id)
 
 
 def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

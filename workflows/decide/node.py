@@ -115,7 +115,7 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
         case Fault():
             _fault(s, event, now, out)
         case InventoryChanged():
-            _inventory(s, event)
+            _inventory(s, event, out)
         case PersonSaid(said=Approve() | Reject() as answer):
             quarantine.said(s, answer, now, out)
         case Directive():
@@ -166,7 +166,8 @@ def _fault(s: State, fault: Fault, now: datetime, out: list[Decision]) -> None:
     incidents.take(s.sick, fault, stale=s.retired or not s.boots.is_current(fault.boot_id), now=now, out=out)
 
 
-def _inventory(s: State, change: InventoryChanged) -> None:
+def _inventory(s: State, change: InventoryChanged, out: list[Decision]) -> None:
+    """Where it stands, under which boot, with which GPUs. A change is noted, so that a reloaded actor knows it too."""
     epoch = s.seat.epoch if s.seat is not None else -1
     if change.seat.epoch < epoch or (s.seated is not None and change.seat.epoch == epoch and change.time < s.seated):
         return
@@ -175,12 +176,16 @@ def _inventory(s: State, change: InventoryChanged) -> None:
         return
     if s.seat is not None and s.seated is not None and change.seat.epoch > epoch and change.seat.rack != s.seat.rack:
         s.retired = False
+    before = (s.seat, s.boots.current, s.gpus)
     s.seat, s.seated, s.present = change.seat, change.time, True
     s.boots.learn(change.boot_id, change.time)
     listed = tuple(str(gpu.gpu) for gpu in change.gpus)
     for left in set(s.gpus) - set(listed):
         s.claims.pop(f"gpu/{left}", None)
     s.gpus = listed
+    if before != (s.seat, s.boots.current, s.gpus):
+        text = f"rack {s.seat.rack}, boot {s.boots.current}, {len(s.gpus)} GPUs"
+        out.append(Note(OutcomeKind.RECORDED, name="inventory", text=text))
 
 
 def _restate(s: State, out: list[Decision]) -> None:

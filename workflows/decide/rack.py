@@ -95,7 +95,7 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
 
 def _inventory(s: State, change: InventoryChanged, now: datetime, out: list[Decision]) -> None:
     node = str(change.seat.node)
-    member = s.members.get(node, Member())
+    known, member = node in s.members, s.members.get(node, Member())
     newer = (change.seat.epoch, change.time) >= (member.epoch, member.seated or change.time)
     if not newer:
         return
@@ -106,6 +106,8 @@ def _inventory(s: State, change: InventoryChanged, now: datetime, out: list[Deci
             s.ask(left.plan.model_copy(update={"withdrawn": True, "revoked": True}), now, out)
         return
     domains = {str(gpu.domain) for gpu in change.gpus if gpu.domain} | {str(change.seat.domain or "")} - {""}
+    if not known:
+        out.append(Note(OutcomeKind.RECORDED, name="member", text=f"{node} stands in {s.entity}", details={"node": node}))
     member.pool, member.epoch, member.seated = str(change.seat.pool or ""), change.seat.epoch, change.time
     member.domains = tuple(sorted(domains)) or member.domains
     s.members[node] = member

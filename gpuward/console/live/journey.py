@@ -35,7 +35,8 @@ def _node_edge(*after: str) -> Reached:
 STAGES: tuple[tuple[str, Reached], ...] = (
     ("kernel log", lambda outcome: bool(outcome.cause.evidence)),
     ("incident", lambda outcome: outcome.what is OutcomeKind.INCIDENT_OPENED),
-    ("plan", _decision("planned", "plan")),
+    ("claim", _decision("claimed")),
+    ("plan", _decision("planned")),
     ("token", _decision("granted")),
     ("cordon", _step("cordon")),
     ("evict", _act("node.evict")),

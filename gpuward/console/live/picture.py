@@ -38,6 +38,8 @@ def headline(records: Sequence[EntityRecord]) -> Text:
 
 def _rack(rack: Rack) -> Panel:
     grid = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
     for node in rack.nodes.values():
         grid.add_row(_name(node), _cells(node), _state(node))
     style = look(rack.record.lifecycle).style if rack.record and rack.record.lifecycle != "healthy" else "dim"

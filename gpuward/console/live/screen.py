@@ -42,7 +42,7 @@ def ledger(story: Sequence[Line]) -> RenderableType:
         return Text("Nothing has happened yet.", style="dim")
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, max_width=24, overflow="ellipsis")
+    table.add_column(no_wrap=True, max_width=24, min_width=16, overflow="ellipsis")
     table.add_column(no_wrap=True, max_width=28, overflow="ellipsis")
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for told in story:
@@ -50,7 +50,7 @@ def ledger(story: Sequence[Line]) -> RenderableType:
         style = look(outcome.after).style if outcome.what is OutcomeKind.EDGE and outcome.after else ""
         table.add_row(
             Text(clock(outcome.time), style="dim"),
-            Text(str(outcome.entity), style="cyan"),
+            Text(told.who, style="cyan"),
             Text(told.what, style=style),
             Text(told.text),
         )
@@ -65,4 +65,4 @@ def clock(time: datetime) -> str:
 def plain(told: Line) -> str:
     """One line for a log or a pipe."""
     text = f": {told.text}" if told.text else ""
-    return f"{clock(told.outcome.time)}  {told.outcome.entity}  {told.what}{text}"
+    return f"{clock(told.outcome.time)}  {told.who:<16}  {told.what}{text}"

@@ -8,7 +8,6 @@ from temporalio import workflow
 
 from gpuward.contracts.actors import ActorInput
 
-
 MANY = 40
 """Messages after which a recorder continues as new, as a real actor would."""
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 
 from gpuward.runtime import process, settings
 from streams.bridge.worker import body
-from tests.component.bridge.letters import WrittenDown
 
 if __name__ == "__main__":
-    sys.exit(process.run("bridge", settings.load(), functools.partial(body, letters=WrittenDown)))
+    sys.exit(process.run("bridge", settings.load(), body))

@@ -127,7 +127,10 @@ async def test_two_bridges_share_and_hand_over(drive: Drive) -> None:
         enough.set()
         count = await publishing
         for node in nodes:
-            assert await drive.sees(node, count) == list(range(count)), "clean hand-overs repeat nothing"
+            told = await drive.sees(node, count)
+            assert once(told) == list(range(count))
+            late = any("handed over with sends unanswered" in bridge.log for bridge in (first, second))
+            assert late or told == list(range(count)), "clean hand-overs repeat nothing"
 
 
 async def test_garbage_is_a_dead_letter_and_stops_nobody(drive: Drive) -> None:
@@ -145,7 +148,7 @@ async def test_garbage_is_a_dead_letter_and_stops_nobody(drive: Drive) -> None:
     await bridge.shows("gpuward_bridge_records_total", 11)
     letters = await drive.records(DEAD_LETTERS, key)
     assert len(letters) == 8
-    assert all(dict(letter.headers)["text"] for letter in letters)
+    assert all(dict(letter.headers)["gpuward-dead-detail"] for letter in letters)
 
 
 async def test_a_record_on_the_wrong_partition_is_rerouted_once(drive: Drive) -> None:

@@ -48,11 +48,15 @@ class Peers:
 
     def __init__(self, client: Client, *, echo: bool) -> None:
         self._echo = echo
-        self.calls: list[tuple[str, Any]] = []
-        self.script: dict[str, list[Any]] = defaultdict(list)
-        self.always: dict[str, Any] = dict(DEFAULTS)
-        self.always["actor.signal_with_start"] = self._signal_with_start
         self._client = client
+        self.forget()
+
+    def forget(self) -> None:
+        """Back to the defaults, with nothing called."""
+        self.calls: list[tuple[str, Any]] = []
+        self.acknowledged: list[acts.Append] = []
+        self.script: dict[str, list[Any]] = defaultdict(list)
+        self.always: dict[str, Any] = {**DEFAULTS, "actor.signal_with_start": self._signal_with_start}
 
     def called(self, action: str | None = None) -> list[Any]:
         """Requests of one action, or the names of all actions but the ledger's in order."""
@@ -69,11 +73,8 @@ class Peers:
                 found.setdefault(outcome.id, outcome)
         return list(found.values())
 
-    acknowledged: list[acts.Append]
-
     def activities(self) -> dict[str, list[Callable[..., Any]]]:
         """Queue → activity functions."""
-        self.acknowledged = getattr(self, "acknowledged", [])
         by_queue: dict[str, list[Callable[..., Any]]] = defaultdict(list)
         for action in ACTIONS.values():
             by_queue[action.queue].append(self._double(action.name, action.request))
@@ -123,13 +124,21 @@ class Kit:
         self.echo = echo
         self.workflows: tuple[type, ...] = (EchoActor, Remediation) if echo else workflows.ALL_WORKFLOWS
         self.peers = Peers(client, echo=echo)
+        self._running = False
 
     @asynccontextmanager
     async def workers(
         self, *, decide: bool = True, cache: int = 1000, queues: tuple[str, ...] = (ACT_QUEUE, LEDGER_QUEUE)
     ):
-        """`cache=0`: every workflow task replays the whole history, as if the worker had been killed before each."""
+        """`cache=0`: every workflow task replays the whole history, as if the worker had been killed before each. Where they
+        run already (a kit shared by a module) this starts none.
+        """
+        if self._running:
+            yield self
+            return
         async with AsyncExitStack() as stack:
+            self._running = True
+            stack.callback(setattr, self, "_running", False)
             activities = self.peers.activities()
             for queue in queues:
                 await stack.enter_async_context(Worker(self.client, task_queue=queue, activities=activities[queue]))

@@ -16,7 +16,8 @@ from tests.component.workflows.peers import Kit, eventually
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MOST_TO_FIRST_ACTIVITY = 14
-MOST_FOR_A_RESET = 40
+MOST_FOR_A_RESET = 43
+"""38 when acknowledgements that come together share a task; 43 when each takes its own, as on a loaded machine."""
 REPAIR = ["node.recheck", "node.cordon", "gpu.reset", "node.await_session", "node.validate", "node.uncordon"]
 
 
@@ -75,7 +76,6 @@ async def test_a_fault_becomes_a_reset_and_the_node_comes_back(real: Kit, fleet:
         await asyncio.sleep(0.5)
         after = await _tasks(real, fleet)
         (child,) = await _children(real, fleet)
-        billed = [(await transitions.of(real.client, each)).billable for each in [*fleet.all, child]]
         child_tasks = (await transitions.of(real.client, child)).tasks
         for workflow_id in [*fleet.all, child]:
             await real.replay(workflow_id)
@@ -83,7 +83,6 @@ async def test_a_fault_becomes_a_reset_and_the_node_comes_back(real: Kit, fleet:
     assert [call for call in real.peers.called() if call in REPAIR] == REPAIR
     to_first = {entity: first[entity] - before[entity] for entity in fleet.all}
     whole = {entity: after[entity] - before[entity] for entity in fleet.all}
-    print(f"to the first activity {to_first}, whole {whole}, child {child_tasks}, billable {billed}")
     assert sum(to_first.values()) + 1 <= MOST_TO_FIRST_ACTIVITY, to_first
     assert sum(whole.values()) + child_tasks <= MOST_FOR_A_RESET, (whole, child_tasks)
     assert pool.state["slots"] == {}, "the slot is free again"
@@ -128,16 +127,22 @@ async def test_begin_is_answered_through_continue_as_new(real: Kit, fleet: Fleet
     guard = real.client.get_workflow_handle(fleet.pool)
     ask = updates.Begin(node="n-nobody", plan="p", attempt=1, token=(1, 1), boot_id="b", act="gpu.reset")
 
-    async def asker() -> list[updates.BeginAnswer]:
-        return [await guard.execute_update("begin", ask, result_type=updates.BeginAnswer) for _ in range(40)]
+    async def begun() -> updates.BeginAnswer:
+        return await guard.execute_update("begin", ask, result_type=updates.BeginAnswer)
+
+    async def continued() -> bool:
+        first = (await guard.fetch_history()).events[0].workflow_execution_started_event_attributes
+        return bool(first.continued_execution_run_id)
 
     async with real.workers():
         await fleet.born(real)
-        answers = [answer for some in await asyncio.gather(*(asker() for _ in range(8))) for answer in some]
-        history = await guard.fetch_history()
-    assert len(answers) == 320
-    assert {answer.verdict for answer in answers} == {"refused"}
-    assert history.events[0].workflow_execution_started_event_attributes.continued_execution_run_id
+        rounds = 0
+        while not await continued():
+            rounds += 1
+            assert rounds < 100, "the guard never ended its run"
+            for _ in range(5):
+                answers = await asyncio.gather(*(begun() for _ in range(8)))
+                assert {answer.verdict for answer in answers} == {"refused"}
 
 
 async def test_a_person_is_asked_and_a_wrong_answer_leaves_no_trace(real: Kit, fleet: Fleet):

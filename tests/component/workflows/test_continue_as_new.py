@@ -36,17 +36,25 @@ async def runs_of(kit: Kit, entity: str) -> int:
             return runs
 
 
+async def flood_until_continued(kit: Kit, entity: str, *program: tuple, at_once: int) -> list[str]:
+    """Keeps sending until the actor has gone through continue-as-new, and a little longer; returns the ids."""
+    ids: list[str] = []
+    while await runs_of(kit, entity) == 1:
+        assert len(ids) < 5000, "the run never ended"
+        ids += await flood(kit, entity, 100, *program, prefix=f"f{len(ids)}-", at_once=at_once)
+    return ids + await flood(kit, entity, 100, *program, prefix=f"f{len(ids)}-", at_once=at_once)
+
+
 async def test_signals_arriving_during_continue_as_new_are_all_seen_once(kit: Kit, name: str):
     rack = f"rack/{name}"
     async with kit.workers():
         await kit.tell(rack, order(rack, "first"))
-        ids = await flood(kit, rack, 900, ("note", "n"))
+        ids = await flood_until_continued(kit, rack, ("note", "n"), at_once=20)
         seen = await kit.until_seen(rack, ids[-1], within=30)
-        await eventually(lambda: len(kit.peers.ledger) == 900)
-        assert await runs_of(kit, rack) > 1
+        await eventually(lambda: len(kit.peers.ledger) == len(ids))
     assert sorted(s for s in seen if s.startswith("f")) == sorted(["first", *ids])
     assert seen.count("recalled:none") == 1, "what was loaded is carried, not loaded again"
-    assert len({outcome.id for outcome in kit.peers.ledger}) == 900
+    assert len({outcome.id for outcome in kit.peers.ledger}) == len(ids)
 
 
 async def test_a_backlog_that_waited_for_a_worker_is_taken_in_order_200_at_a_time(kit: Kit, name: str):
@@ -70,9 +78,7 @@ async def test_what_is_under_way_is_carried_when_it_does_not_end(kit: Kit, name:
     async with kit.workers():
         await kit.tell(rack, order(rack, "first", ("ask", "q1"), ("note", "one")))
         await kit.until_seen(rack, "first", "recalled")
-        ids = await flood(kit, rack, 1000, at_once=10)
-        while await runs_of(kit, rack) == 1:
-            ids += await flood(kit, rack, 100, prefix=f"more{len(ids)}-", at_once=10)
+        ids = await flood_until_continued(kit, rack, at_once=5)
         await kit.until_seen(rack, "performed:q1:True", ids[-1])
         await eventually(lambda: len(kit.peers.ledger) == 1)
         release.set()
@@ -90,9 +96,8 @@ async def test_a_child_survives_and_reports_to_the_successor(kit: Kit, name: str
         start = ("start", attempt(name).model_dump(mode="json"))
         await kit.tell(node, order(node, "first", start))
         await eventually(lambda: kit.peers.called("node.await_session"))
-        ids = await flood(kit, node, 500, ("note", "n"), at_once=5)
+        ids = await flood_until_continued(kit, node, ("note", "n"), at_once=5)
         await kit.until_seen(node, ids[-1])
-        assert await runs_of(kit, node) > 1
         await kit.tell(node, order(node, "look", ("look", child), start))
         await kit.until_seen(node, "looked:running")
         release.set()

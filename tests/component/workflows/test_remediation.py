@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
 from gpuward.contracts import acts
@@ -17,6 +18,20 @@ from tests.component.workflows.echo import order
 from tests.component.workflows.peers import Kit, eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def running(temporal):
+    """One set of workers for the module, without a cache: as if they were killed between any two effects."""
+    async with Kit(temporal.client).workers(cache=0) as kit:
+        yield kit
+
+
+@pytest.fixture
+def kit(running: Kit) -> Kit:
+    running.peers.forget()
+    return running
+
 
 GONE = ApplicationError("the power is gone", type="Permanent", non_retryable=True)
 UNDONE = ["node.uncordon"]
@@ -54,10 +69,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 async def test_each_step_ending_in_each_way(kit: Kit, name: str, case: str):
-    """Without a cache: as if the worker were killed between any two effects."""
     answers, calls, end = CASES[case]
     kit.peers.script.update({action: [answer] for action, answer in answers.items()})
-    async with kit.workers(cache=0):
+    async with kit.workers():
         report = await run(kit, name)
         await kit.replay(f"remediation/{name}/p1/1")
     assert sorted(kit.peers.called()) == sorted(calls)
@@ -188,7 +202,7 @@ async def test_the_deadline_ends_an_observation_that_hangs(kit: Kit, name: str):
 
 
 async def test_the_ledger_away_delays_no_act_and_is_flushed_before_the_end(kit: Kit, name: str):
-    kit.peers.script["ledger.append"] = [ApplicationError("Kafka is away")] * 2
+    kit.peers.script["ledger.append"] = [ApplicationError("Kafka is away")]
     async with kit.workers():
         await run(kit, name)
     assert len(kit.peers.ledger) == len(WHOLE)

@@ -66,6 +66,19 @@ def test_a_batch_is_for_one_actor() -> None:
     assert numbers(lanes.take()) == [2]
 
 
+def test_a_lane_that_is_cut_keeps_its_order() -> None:
+    lanes: Lanes[int] = Lanes(max_records=1)
+    for n in (1, 2, 9, 3):
+        lanes.add(waiting(A, n))
+    lanes.add(waiting(B, 9))
+    assert numbers(lanes.take()) == [1]
+    lanes.cut(lambda item: item.ticket < 5)
+    lanes.done(A)
+    assert numbers(lanes.take()) == [2], "3 does not overtake 9"
+    lanes.done(A)
+    assert lanes.idle
+
+
 def test_bounds_of_a_signal() -> None:
     lanes: Lanes[int] = Lanes()
     for n in range(250):
