@@ -226,6 +226,8 @@ class Available(Contract):
     available: bool
     cause: str = ""
     handed_back: str | None = None
+    pool: PoolId | None = None
+    """Of the node's seat, for a rack that does not know the node yet."""
     idle: bool = False
     """Answering `Restate`: no plan is open on this node."""
 

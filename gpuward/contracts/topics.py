@@ -162,3 +162,19 @@ TOPICS: dict[str, Topic] = {
         ),
     )
 }
+
+STREAM_TABLES = ("views", "racks")
+"""Tables of the stream processors. Faust names their changelogs; they are created with the topics, before it starts: a
+table that Faust meets without its changelog crashes it."""
+
+CHANGELOGS: tuple[Topic, ...] = tuple(
+    Topic(
+        f"gpuward-streams-{table}-changelog",
+        "node or rack",
+        None,
+        "streams.agents",
+        f"changelog of the table {table}",
+        compacted=True,
+    )
+    for table in STREAM_TABLES
+)

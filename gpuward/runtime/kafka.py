@@ -24,7 +24,7 @@ from aiokafka.errors import (
 )
 
 from gpuward.contracts.errors import Permanent, Transient
-from gpuward.contracts.topics import TOPICS, Topic
+from gpuward.contracts.topics import CHANGELOGS, TOPICS, Topic
 from gpuward.runtime.settings import Settings
 
 __all__ = [
@@ -179,7 +179,7 @@ def consumer(
 
 async def apply_topics(
     settings: Settings,
-    rows: Iterable[Topic] = tuple(TOPICS.values()),
+    rows: Iterable[Topic] = (*TOPICS.values(), *CHANGELOGS),
     *,
     overrides: dict[str, dict[str, str]] | None = None,
 ) -> dict[str, str]:
@@ -199,19 +199,19 @@ async def apply_topics(
         if missing:
             await _create(admin, settings, missing, overrides or {})
         present = [row.name for row in wanted if row.name in existing]
+        counts = {row.name: row.partitions for row in wanted}
         for description in await admin.describe_topics(present) if present else []:
-            _check_count(description)
+            _check_count(description, counts[description["topic"]])
     finally:
         await admin.close()
     return {row.name: "exists" if row.name in existing else "created" for row in wanted}
 
 
-def _check_count(description: dict[str, Any]) -> None:
-    row = TOPICS[description["topic"]]
+def _check_count(description: dict[str, Any], wanted: int) -> None:
     count = len(description["partitions"])
-    if count != row.partitions:
+    if count != wanted:
         raise Permanent(
-            f"{row.name} has {count} partitions and must have {row.partitions}: the actors' topics share one count. "
+            f"{description['topic']} has {count} partitions and must have {wanted}: the actors' topics share one count. "
             "Delete the topic, or create it anew under another cluster."
         )
 

@@ -72,19 +72,22 @@ def topic(app: faust.App, *names: str) -> Any:
 
 
 class TableStore:
-    """A Faust table as the store of views. Reading needs no current event; writing happens within one."""
+    """A Faust table as the store of views, partition by partition; no event has to be under way."""
 
     def __init__(self, inner: Any) -> None:
         self._table = inner
 
     def get(self, partition: int, key: bytes) -> bytes | None:
-        found: bytes | None = self._table.data._db_for_partition(partition).get(key)  # noqa: SLF001
+        found: bytes | None = self._db(partition).get(key)
         return found
 
     def put(self, partition: int, key: bytes, value: bytes) -> None:
-        """Into the partition of the current event, which is `partition` by construction, and onto the changelog."""
-        del partition
-        self._table[key] = value
+        """Into RocksDB and onto the changelog, which is flushed before an offset is committed."""
+        self._db(partition).put(key, value)
+        self._table.send_changelog(partition, key, value, key_serializer="raw", value_serializer="raw")
+
+    def _db(self, partition: int) -> Any:
+        return self._table.data._db_for_partition(partition)  # noqa: SLF001
 
 
 _SMALL = {

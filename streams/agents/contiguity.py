@@ -31,6 +31,10 @@ class Contiguity:
         """Another process reads it now."""
         self._next.pop(partition, None)
 
+    def next_of(self, topic: str, partition: int) -> int | None:
+        """The offset that is due; None for what is not read here."""
+        return self._next.get(partition) if topic == self._topic else None
+
     async def check(self, partition: int, offset: int) -> None:
         """Raises Transient on a gap: the world lost records on the way, not the event."""
         expected = self._next.get(partition)

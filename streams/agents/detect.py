@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import faust
@@ -11,40 +12,66 @@ from gpuward.runtime.settings import Settings
 from streams.agents.app import TableStore, table, topic
 from streams.agents.contiguity import Contiguity
 from streams.agents.detector import Detector, Rules
-from streams.agents.publish import Publisher
 from streams.agents.record import Record
 from streams.agents.store import Views
 from streams.agents.supervised import Supervised
 
 VIEWS = "views"
+GROUP = 200
+"""Records that are worked on together, at most: one acknowledgement is waited for, and so much is read again."""
 
 
 class Detect:
     """What the worker needs to know of the agent: its views for the rewind, and what to forget at a rebalance."""
 
     def __init__(
-        self, app: faust.App, publisher: Publisher, rules: Rules, supervised: Supervised, contiguity: Contiguity
+        self,
+        app: faust.App,
+        detector: Callable[[Views], Detector],
+        supervised: Supervised,
+        contiguity: Contiguity,
     ) -> None:
+        self._app = app
         self.views = Views(TableStore(table(app, VIEWS)))
-        self._detector = Detector(self.views, publisher, rules)
+        self._detector = detector(self.views)
         self._contiguity = contiguity
 
         async def detect(stream: Any) -> None:
-            async for event in stream.events():
-                await supervised(self._take, record_of(event.message))
+            async for events in waiting(stream):
+                current = [event for event in events if self._is_ours(event.message)]
+                if current:
+                    await supervised(self._take, [record_of(event.message) for event in current])
+                for event in current:
+                    event.ack()
 
         app.agent(topic(app, OBSERVATIONS, INVENTORY), name="detect", concurrency=1)(detect)
 
-    async def _take(self, record: Record) -> None:
-        if record.topic == OBSERVATIONS:
-            await self._contiguity.check(record.partition, record.offset)
-        await self._detector(record)
+    def _is_ours(self, message: Any) -> bool:
+        """Fetched before a rebalance, it may be another's now; where it is not, it is read again."""
+        return bool(message.generation_id == self._app.consumer_generation_id)
+
+    async def _take(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if record.topic == OBSERVATIONS:
+                await self._contiguity.check(record.partition, record.offset)
+        await self._detector(records)
 
     def forget(self, partitions: set[int]) -> None:
         """These partitions are somebody else's now."""
         for partition in partitions:
             self._detector.forget(partition)
             self._contiguity.forget(partition)
+
+
+async def waiting(stream: Any) -> AsyncIterator[list[Any]]:
+    """The events that wait, as one list of at most `GROUP`; acknowledged by whoever takes them."""
+    manual = stream.noack()
+    group: list[Any] = []
+    async for event in manual.events():
+        group.append(event)
+        if len(group) >= GROUP or manual.channel.queue.empty():
+            yield group
+            group = []
 
 
 def record_of(message: Any) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gpuward.contracts.envelope import REROUTED, Envelope
 from gpuward.contracts.faults import Fault
@@ -31,9 +31,12 @@ class Publisher:
             lanes.setdefault(str(fault.entity), []).append(fault)
         await asyncio.gather(*(self._lane(lane) for lane in lanes.values()))
 
-    async def changes(self, changes: Iterable[InventoryChanged]) -> None:
-        """Where entities stand now."""
-        await asyncio.gather(*(self._change(change) for change in changes))
+    async def changes(self, changes: Sequence[InventoryChanged]) -> None:
+        """Where entities stand now; those of one entity keep their order."""
+        lanes: dict[str, list[InventoryChanged]] = {}
+        for change in changes:
+            lanes.setdefault(str(change.entity), []).append(change)
+        await asyncio.gather(*(self._moves(lane) for lane in lanes.values()))
 
     async def by_rack(self, rack: str, fault: Fault) -> None:
         """The same fault under the key of its rack."""
@@ -60,6 +63,10 @@ class Publisher:
                 headers=self._envelope(fault).to_headers(),
             )
             metrics.counter("gpuward_streams_faults_total").labels(fault.phase).inc()
+
+    async def _moves(self, changes: list[InventoryChanged]) -> None:
+        for change in changes:
+            await self._change(change)
 
     async def _change(self, change: InventoryChanged) -> None:
         time_ms = int(change.time.timestamp() * 1000)

@@ -17,6 +17,8 @@ from streams.rules.clearing import SILENT_CLASS
 from streams.rules.context import Classify, Context, to_ms
 from streams.rules.rack_silence import RackView, take_fault, with_member
 
+_SILENT = SILENT_CLASS.encode()
+
 
 class Rekey:
     """`fleet.faults.v1` → `fleet.faults-by-rack.v1`: what a rack rule reads, and nothing of its own."""
@@ -25,7 +27,7 @@ class Rekey:
         self._publisher = publisher
 
     async def __call__(self, record: Record) -> None:
-        if _source(record) == ROLL_UP:
+        if _source(record) == ROLL_UP or _SILENT not in (record.value or b""):
             return
         fault = read(Fault, record)
         if fault.fault_class == SILENT_CLASS and fault.seat.rack is not None:

@@ -1,5 +1,7 @@
 """Where the views of a partition are kept: decoded in memory, written to a keyed store only when they changed.
 
+What was kept is written by `flush`, and only after all that it caused was acknowledged.
+
 The store holds raw bytes. The volatile part lives in memory alone, a dict per assigned partition, dropped on revocation.
 """
 
@@ -37,6 +39,7 @@ class _Partition:
     volatile: dict[NodeId, Volatile] = field(default_factory=dict)
     placed: tuple[int, int] = (0, 0)
     heard_ms: int = 0
+    dirty: set[NodeId] = field(default_factory=set)
 
 
 class Views:
@@ -63,11 +66,11 @@ class Views:
         return self._there(partition).volatile.get(node) or Volatile()
 
     def keep(self, partition: int, view: NodeView) -> None:
-        """Writes the view, if it is another one than before."""
+        """The view from now on; `flush` writes it, if it is another one than before."""
         there = self._there(partition)
         if there.nodes.get(view.node) is not view:
-            self._store.put(partition, view.node.encode(), view.to_json())
             there.nodes[view.node] = view
+            there.dirty.add(view.node)
 
     def remember(self, partition: int, node: NodeId, volatile: Volatile) -> None:
         self._there(partition).volatile[node] = volatile
@@ -75,15 +78,24 @@ class Views:
     def partition(self, partition: int) -> PartitionView:
         return self._there(partition).view
 
-    def keep_partition(self, partition: int, view: PartitionView, *, at_once: bool = False) -> None:
-        """Remembers it, and writes what is due. Called after a record is wholly done, never before."""
-        there = self._there(partition)
-        there.view = view
-        if at_once or view.watermark_ms - there.heard_ms >= HEARD_EVERY_MS:
+    def keep_partition(self, partition: int, view: PartitionView) -> None:
+        self._there(partition).view = view
+
+    def flush(self) -> None:
+        """Writes every view that changed, then how far each partition is done."""
+        for partition, there in self._partitions.items():
+            for node in there.dirty:
+                self._store.put(partition, node.encode(), there.nodes[node].to_json())
+            there.dirty.clear()
+            self._flush_place(partition, there)
+
+    def _flush_place(self, partition: int, there: _Partition) -> None:
+        view = there.view
+        if view.watermark_ms - there.heard_ms >= HEARD_EVERY_MS:
             self._store.put(partition, _HEARD, view.to_json())
             there.heard_ms = view.watermark_ms
         far = view.next_offset - there.placed[0] >= PLACE_EVERY_RECORDS
-        if at_once or far or view.watermark_ms - there.placed[1] >= PLACE_EVERY_MS:
+        if far or view.watermark_ms - there.placed[1] >= PLACE_EVERY_MS:
             self._store.put(partition, _PLACE, orjson.dumps([view.watermark_ms, view.next_offset]))
             there.placed = (view.next_offset, view.watermark_ms)
 
@@ -104,5 +116,7 @@ class Views:
             if placed is not None:
                 view = view.model_copy(update={"watermark_ms": max(view.watermark_ms, placed[0])})
             view = view.model_copy(update={"next_offset": placed[1] if placed else 0})
-            there = self._partitions[partition] = _Partition(view, heard_ms=view.watermark_ms)
+            there = self._partitions[partition] = _Partition(
+                view, placed=(view.next_offset, view.watermark_ms), heard_ms=view.watermark_ms
+            )
         return there

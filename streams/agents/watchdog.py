@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gpuward.contracts.errors import Transient
@@ -17,8 +18,12 @@ class Watchdog:
     commits nothing for `stuck_s`.
     """
 
-    def __init__(self, app: Any, *, stuck_s: float = STUCK_S) -> None:
+    def __init__(
+        self, app: Any, due: Callable[[str, int], int | None] = lambda *_: None, *, stuck_s: float = STUCK_S
+    ) -> None:
+        """`due` says which offset of a partition is worked on next, where that is known."""
         self._app = app
+        self._due = due
         self._stuck_s = stuck_s
         self._moved: dict[Any, tuple[int | None, float]] = {}
 
@@ -39,7 +44,9 @@ class Watchdog:
             committed = consumer._committed_offset[tp]  # noqa: SLF001
             behind = (consumer.highwater(tp) or 0) - (committed or 0)
             last, since = self._moved.get(tp, (None, now))
-            if behind <= 0 or committed != last or tp not in self._moved:
+            due = self._due(tp.topic, tp.partition)
+            rereading = due is not None and due < (committed or 0)
+            if behind <= 0 or rereading or committed != last or tp not in self._moved:
                 self._moved[tp] = (committed, now)
             elif now - since > self._stuck_s:
                 raise Transient(

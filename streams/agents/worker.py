@@ -23,6 +23,7 @@ from streams.agents import roll_up
 from streams.agents.app import build
 from streams.agents.contiguity import Contiguity
 from streams.agents.detect import Detect, rules_of
+from streams.agents.detector import Detector
 from streams.agents.publish import DETECT, ROLL_UP, Publisher
 from streams.agents.rewind import Rewind
 from streams.agents.supervised import Supervised
@@ -46,16 +47,22 @@ class Worker:
 
     def __init__(self, settings: Settings, producer: Producer) -> None:
         self._log = logging.get("streams")
-        self._supervised = Supervised(DeadLetters(producer))
+        self._supervised = Supervised()
         self.app = build(settings)
+        letters = DeadLetters(producer)
         classify = Classifier(policy.load(settings.policy_file))
-        contiguity = Contiguity(OBSERVATIONS, self._log_start)
         rules = rules_of(settings, classify)
-        self._detect = Detect(self.app, Publisher(producer, DETECT), rules, self._supervised, contiguity)
-        roll_up.add(self.app, Publisher(producer, ROLL_UP), classify, self._supervised)
+        contiguity = Contiguity(OBSERVATIONS, self._log_start)
+        self._detect = Detect(
+            self.app,
+            lambda views: Detector(views, Publisher(producer, DETECT), letters, rules),
+            self._supervised,
+            contiguity,
+        )
+        roll_up.add(self.app, Publisher(producer, ROLL_UP), letters, classify, self._supervised)
         self.app.on_partitions_revoked.connect(self._revoked)
         self._settings, self._contiguity = settings, contiguity
-        self._watchdog = Watchdog(self.app)
+        self._watchdog = Watchdog(self.app, contiguity.next_of)
 
     async def run(self, health: Health, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails, which is raised."""

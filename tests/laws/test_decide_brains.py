@@ -15,14 +15,20 @@ from gpuward.contracts.lifecycle import EDGES, Lifecycle
 from gpuward.contracts.remedies import HoldClass
 from gpuward.contracts.updates import Resume, Stop
 from tests.unit.decide.bus import World, world
-from tests.unit.decide.made import at, fault, gpu, inventory, seat
+from tests.unit.decide.made import at, fault, gpu, seat
 from workflows.decide import budget, pool
 from workflows.decide.node_state import WAITING, Status
 
 POOL = Entity.pool("p1")
 NODES, GPUS = 3, 2
 BUDGET = {"concurrent": 2, "per_rack": 1, "per_domain": 1, "floor_pct": 30.0}
-RESULTS = [AttemptResult.REPAIRED, AttemptResult.REPAIRED, AttemptResult.FAILED, AttemptResult.NO_EFFECT, AttemptResult.UNKNOWN]
+RESULTS = [
+    AttemptResult.REPAIRED,
+    AttemptResult.REPAIRED,
+    AttemptResult.FAILED,
+    AttemptResult.NO_EFFECT,
+    AttemptResult.UNKNOWN,
+]
 QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -71,8 +77,6 @@ class Brains(RuleBasedStateMachine):
         child = data.draw(st.sampled_from(moving))
         self.w.step(child, result)
         assert not self.stopped or len(self.w.acts) == before
-        if child.step == "validating" and child.request.remedy != "reset_gpu":
-            self._inventory(str(child.request.node))
 
     @rule(seconds=st.sampled_from([5, 61, 700, 8000]))
     def advance(self, seconds: int) -> None:
@@ -80,8 +84,7 @@ class Brains(RuleBasedStateMachine):
 
     @rule(i=st.integers(1, NODES))
     def reboot_by_others(self, i: int) -> None:
-        self.w.boots[f"n{i}"] += 1
-        self._inventory(f"n{i}")
+        self.w.reboot(f"n{i}")
 
     @rule(entity=st.sampled_from([POOL, *(Entity.node(f"n{i + 1}") for i in range(NODES)), gpu(1), gpu(3)]))
     def forget(self, entity: Entity) -> None:
@@ -143,7 +146,12 @@ class Brains(RuleBasedStateMachine):
         """Law: nothing waits without a deadline."""
         for i in range(NODES):
             state = self.w.states[Entity.node(f"n{i + 1}")]
-            if state.plan is not None and state.plan.status in {*WAITING, Status.RUNNING, Status.ANSWERS, Status.LOOKING}:
+            if state.plan is not None and state.plan.status in {
+                *WAITING,
+                Status.RUNNING,
+                Status.ANSWERS,
+                Status.LOOKING,
+            }:
                 assert state.plan.wake is not None
 
     @invariant()
@@ -162,7 +170,11 @@ class Brains(RuleBasedStateMachine):
             self.w.advance(650)
             if i % 3 == 2:
                 self._release()
-        stuck = {str(e): self.w.lifecycle(e) for e in self.w.states if e.kind in ("gpu", "node") and self.w.lifecycle(e) != "healthy"}
+        stuck = {
+            str(e): self.w.lifecycle(e)
+            for e in self.w.states
+            if e.kind in ("gpu", "node") and self.w.lifecycle(e) != "healthy"
+        }
         assert stuck == {}
         assert self.w.states[POOL].slots == {}
         assert all(state.plan is None for e, state in self.w.states.items() if e.kind == "node")
@@ -172,11 +184,15 @@ class Brains(RuleBasedStateMachine):
         for i in range(NODES):
             entity = Entity.node(f"n{i + 1}")
             if self.w.lifecycle(entity) == "quarantined":
-                order = Directive(id=f"r{self.w.clock}", order=Order.RELEASE, entity=entity, person="ann", time=at(self.w.clock))
+                order = Directive(
+                    id=f"r{self.w.clock}", order=Order.RELEASE, entity=entity, person="ann", time=at(self.w.clock)
+                )
                 self.w.tell(entity, order)
         for n in range(1, NODES * GPUS + 1):
             if self.w.lifecycle(gpu(n)) == "quarantined":
-                order = Directive(id=f"g{self.w.clock}", order=Order.RELEASE, entity=gpu(n), person="ann", time=at(self.w.clock))
+                order = Directive(
+                    id=f"g{self.w.clock}", order=Order.RELEASE, entity=gpu(n), person="ann", time=at(self.w.clock)
+                )
                 self.w.tell(gpu(n), order)
 
     def _tick(self) -> float:
@@ -196,15 +212,6 @@ class Brains(RuleBasedStateMachine):
         )  # fmt: skip
         self.w.queue.append((gpu(n), said))
 
-    def _inventory(self, name: str) -> None:
-        numbers = range((int(name[1:]) - 1) * GPUS + 1, int(name[1:]) * GPUS + 1)
-        rack = self.w.states[Entity.node(name)].seat.rack
-        t, boot = self._tick(), self.w.boot(name)
-        node = Entity.node(name)
-        self.w.queue.append((node, inventory(node, seat(name, rack=rack), t=t, boot=boot, gpus=tuple(numbers))))
-        for n in numbers:
-            self.w.queue.append((gpu(n), inventory(gpu(n), self._where(n)[1], t=t, boot=boot)))
-
     def _person(self, verb: Any, request: Any) -> None:
         state, _, decisions = verb(self.w.states[POOL], request, at(self.w.clock))
         self.w.states[POOL] = state
@@ -221,7 +228,9 @@ TestBrains.settings = settings(QUIET, max_examples=60, stateful_step_count=40)
     result=st.sampled_from([AttemptResult.REPAIRED, AttemptResult.FAILED]),
 )
 @settings(QUIET, max_examples=60)
-def test_late_twice_or_out_of_order_the_end_is_the_same(order: list[int], twice: list[bool], result: AttemptResult) -> None:
+def test_late_twice_or_out_of_order_the_end_is_the_same(
+    order: list[int], twice: list[bool], result: AttemptResult
+) -> None:
     """Law: an actor that is woken late, twice or out of order reaches the same end."""
     w = world(2, 2, concurrent=2, per_rack=2)
     for n, code in ((1, 79), (2, 48), (3, 48)):

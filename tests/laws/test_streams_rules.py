@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.streams.making import Node, batch, recovery, sample, xid
 
 from gpuward.contracts.observations import ObservationBatch
+from tests.unit.streams.making import Node, batch, recovery, sample, xid
 
 CODES = [13, 31, 43, 45, 48, 63, 64, 74, 79, 94, 95, 109, 119, 140, 171, 999]
 

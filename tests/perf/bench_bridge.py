@@ -34,8 +34,8 @@ from tests.component.bridge.driving import fault
 CONCURRENCY = 64
 
 
-async def bare(settings: Settings, entities: list[Entity], rounds: int) -> float:
-    """Signals a second of a client that does nothing else: `CONCURRENCY` at a time, one per entity at a time."""
+async def bare(settings: Settings, entities: list[Entity], rounds: int) -> tuple[float, float]:
+    """Signals a second of a client that does nothing else, and its CPU in ms for each: `CONCURRENCY` at a time, one per entity at a time."""
     courier = Courier(await connect(settings), Backlog(None, signal_limit=10**9, bytes_limit=10**9))  # type: ignore[arg-type]
     queue = list(entities)
 
@@ -45,29 +45,31 @@ async def bare(settings: Settings, entities: list[Entity], rounds: int) -> float
             for n in range(rounds):
                 await courier._signal(entity, [orjson.loads(fault(entity, n))])
 
-    begun = time.perf_counter()
+    begun, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(one() for _ in range(CONCURRENCY)))
-    return len(entities) * rounds / (time.perf_counter() - begun)
+    sent = len(entities) * rounds
+    return sent / (time.perf_counter() - begun), (time.process_time() - cpu) / sent * 1000
 
 
-async def bridged(settings: Settings, entities: list[Entity], rounds: int) -> tuple[float, float]:
-    """Records and signals a second, from the first acknowledged record to the last; all lie in Kafka beforehand."""
+async def bridged(settings: Settings, entities: list[Entity], rounds: int) -> tuple[float, float, float]:
+    """Records and signals a second and CPU in ms of a record, from the first acknowledged record to the last; all lie in Kafka beforehand."""
     async with Producer(settings, "bench") as producer:
         for n in range(rounds):
             await producer.send_all([Outgoing(FAULTS, key.encode(), fault(key, n)) for key in entities])
     records = metrics.counter("gpuward_bridge_records_total").labels(topic=FAULTS)
     signals = metrics.counter("gpuward_bridge_signals_total").labels(kind="node")
     before, signals_before, wanted = records._value.get(), signals._value.get(), len(entities) * rounds
-    stop, begun = asyncio.Event(), 0.0
+    stop, begun, cpu = asyncio.Event(), 0.0, 0.0
     running = asyncio.create_task(body(settings, Health(), stop))
     while (done := records._value.get() - before) < wanted:
         if done and not begun:
-            begun = time.perf_counter()
-        await asyncio.sleep(0.005)
+            begun, cpu = time.perf_counter(), time.process_time()
+        await asyncio.sleep(0.02)
+    used = (time.process_time() - cpu) / wanted * 1000
     took = time.perf_counter() - begun
     stop.set()
     await running
-    return wanted / took, (signals._value.get() - signals_before) / took
+    return wanted / took, (signals._value.get() - signals_before) / took, used
 
 
 async def main(count: int, rounds: int) -> None:
@@ -85,16 +87,19 @@ async def main(count: int, rounds: int) -> None:
             floors, bridges = [], []
             for _ in range(2):
                 floors.append(await bare(settings, entities, rounds))
-                bridges.append((await bridged(settings, entities, rounds))[1])
+                bridges.append((await bridged(settings, entities, rounds))[1:])
             tenure.Lanes = Lanes  # type: ignore[misc]
-            together, signals = await bridged(settings, entities, rounds * 20)
-    floor, bridge = max(floors), max(bridges)
-    print(
+            together, signals, cpu = await bridged(settings, entities, rounds * 20)
+    (floor, floor_cpu), (bridge, bridge_cpu) = max(floors), max(bridges)
+    print(  # noqa: T201 - it is what a benchmark is for
         json.dumps(
             {
                 "bare_signals_per_s": round(floor),
                 "bridge_signals_per_s": round(bridge),
                 "ratio": round(bridge / floor, 2),
+                "bare_cpu_ms_per_signal": round(floor_cpu, 3),
+                "bridge_cpu_ms_per_signal": round(bridge_cpu, 3),
+                "coalesced_cpu_ms_per_record": round(cpu, 3),
                 "coalesced_records_per_s": round(together),
                 "coalesced_signals_per_s": round(signals),
                 "coalescing": round(together / floor, 1),

@@ -120,6 +120,8 @@ class Fleet:
         self.children: dict[str, Child] = {}
         self.ledger = Ledger()
         self._follow: asyncio.Task[None] | None = None
+        self._keep: dict[str, asyncio.Task[None]] = {}
+        self.restarts: dict[str, int] = {}
 
     async def __aenter__(self) -> Fleet:
         self.stack = await LocalStack(self.data).__aenter__()
@@ -146,25 +148,48 @@ class Fleet:
         if self._follow:
             self._follow.cancel()
             await asyncio.gather(self._follow, return_exceptions=True)
+        for keep in self._keep.values():
+            keep.cancel()
         await asyncio.gather(*(child.stop(5) for child in self.children.values()))
         await self.stack.__aexit__(None, None, None)
 
     def start(self, name: str, **env: str) -> Child:
-        """Starts a process anew, with more environment where given."""
+        """Starts a process anew, with more environment where given, and starts it again whenever it ends by itself."""
         command = [sys.executable, "-m", "gpuward", name, "--data", str(self.data)]
         (self.data / "health" / name).unlink(missing_ok=True)
-        self.children[name] = Child.start(name, command, log=self.data / "logs" / f"{name}.log", env={**self.env, **env})
-        return self.children[name]
+        child = Child.start(name, command, log=self.data / "logs" / f"{name}.log", env={**self.env, **env})
+        self.children[name] = child
+        if name in self._keep:
+            self._keep[name].cancel()
+        self._keep[name] = asyncio.create_task(self._kept(name, child, env))
+        return child
 
-    async def ready(self, name: str, timeout: float = 150) -> None:
-        """Waits until the process says that it can do its work."""
+    async def _kept(self, name: str, child: Child, env: dict[str, str]) -> None:
+        await child.wait()
+        await asyncio.sleep(0.5)
+        self.restarts[name] = self.restarts.get(name, 0) + 1
+        del self._keep[name]
+        self.start(name, **env)
+
+    async def stop(self, name: str) -> None:
+        """Ends a process gently, and does not start it again."""
+        self._keep.pop(name).cancel()
+        await self.children[name].stop()
+
+    async def ready(self, name: str, timeout: float = 120) -> None:
+        """Waits until the process says that it can do its work; TimeoutError with the end of its log."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ready(name)
+        except TimeoutError:
+            log = (self.data / "logs" / f"{name}.log").read_text()[-3000:]
+            raise TimeoutError(f"{name} did not get ready within {timeout} s:\n{log}") from None
+
+    async def _ready(self, name: str) -> None:
         import httpx
 
-        async with asyncio.timeout(timeout), httpx.AsyncClient() as http:
+        async with httpx.AsyncClient() as http:
             while True:
-                if not self.children[name].running:
-                    log = (self.data / "logs" / f"{name}.log").read_text()[-3000:]
-                    raise AssertionError(f"{name} ended at its start:\n{log}")
                 with contextlib.suppress(OSError, httpx.HTTPError):
                     url = (self.data / "health" / name).read_text().strip()
                     if (await http.get(f"{url}/readyz")).status_code == 200:
@@ -172,6 +197,7 @@ class Fleet:
                 await asyncio.sleep(0.1)
 
     async def kill(self, name: str) -> None:
+        """SIGKILL; it is started again."""
         await self.children[name].kill()
 
     async def command(self, *words: str, check: bool = True) -> tuple[int, str, str]:
@@ -188,6 +214,10 @@ class Fleet:
     async def gpu(self, node: str, index: int = 0) -> str:
         """UUID of a GPU by its position."""
         return sorted((gpu.slot, gpu.uuid) for gpu in (await self.world.host(node)).gpus)[index][1]
+
+    def moves(self, pool: str) -> list[tuple[str, str]]:
+        """What became of the pool guard's slots, in order."""
+        return [(str(o.before), str(o.after)) for o in self.ledger.of(pool, what=OutcomeKind.DECISION) if o.before and o.after]
 
     async def born(self, *entities: str, timeout: float = 60) -> None:
         """Waits until each of these has its first ledger record."""

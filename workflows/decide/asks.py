@@ -84,6 +84,10 @@ def _take_in(s: State, slot: Slot | None, asked: Asked, now: datetime, out: list
         if asked.attempt < known.attempt:
             return
         asked.since = known.since
+        if asked.attempt == known.attempt and known.told:
+            asked.told = known.told
+            said = Queued(plan=asked.plan, attempt=asked.attempt, reason=known.told)
+            out.append(Tell(Entity.node(asked.node), said))
     s.line[asked.node] = asked
 
 

@@ -19,21 +19,22 @@ from gpuward.contracts.outcomes import OutcomeKind
 from gpuward.contracts.remediation import RemediationInput
 from gpuward.contracts.remedies import Remedy
 from workflows.decide import incidents
-from workflows.decide.decisions import Decision, Note, StartRemediation, Tell
+from workflows.decide.decisions import Decision, LookAtRemediation, Note, StartRemediation, Tell
 from workflows.decide.handback import node_act, perform
 from workflows.decide.merging import PERSON, joins, merge, open_claims
 from workflows.decide.node_state import PATIENCE_S, WAITING, OpenPlan, State, Status
-from workflows.decide.planning import disown
 from workflows.decide.watching import child_of
 
 _PHASE = {"acting": Lifecycle.REPAIRING, "validating": Lifecycle.VALIDATING}
 
 
 def granted(s: State, grant: Granted, now: datetime, out: list[Decision]) -> None:
-    """Starts the attempt that the token is for. A grant that comes too late, twice, or for another plan starts nothing."""
+    """Starts the attempt that the token is for. A grant that comes too late, twice, or for another plan starts nothing;
+    of another plan the node looks first whether it runs, since it may have forgotten it, and else disowns it.
+    """
     plan = s.plan
     if plan is None or grant.plan != plan.id:
-        disown(s, grant.plan, grant.attempt, now, out)
+        out.append(LookAtRemediation(Entity.remediation(s.node, grant.plan, grant.attempt)))
         return
     if grant.attempt != plan.attempt:
         return

@@ -98,6 +98,7 @@ def availability(s: State, handed_back: str | None = None, *, idle: bool = False
         available=available,
         cause=cause,
         handed_back=handed_back,
+        pool=s.seat.pool if s.seat is not None else None,
         idle=idle,
     )
 

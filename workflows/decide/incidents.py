@@ -176,7 +176,7 @@ def _not_repaired(sick: Sickness, incident: Incident, ended: AttemptEnded) -> No
         fault.boot_id = ended.boot_id or fault.boot_id
     if ended.remedy is Remedy.ASK_PERSON:
         incident.asked = True
-        incident.quarantined = ended.why or "a person was asked"
+        incident.quarantined = _person_needed(sick, incident)
         return
     incident.acted = True
     if ended.result is AttemptResult.UNKNOWN:
@@ -189,6 +189,12 @@ def _not_repaired(sick: Sickness, incident: Incident, ended: AttemptEnded) -> No
         incident.quarantined = ended.why or f"{ended.remedy} ended in quarantine"
     else:
         _quarantine_if_used_up(sick, incident, f"{ended.remedy}: {ended.result}")
+
+
+def _person_needed(sick: Sickness, incident: Incident) -> str:
+    verdicts = [fault.verdict for fault in sick.acting()]
+    because = ladder.leading(verdicts).because if verdicts else ""
+    return f"{incident.root} needs a person" + (f": {because}" if because else "")
 
 
 def _climbed(incident: Incident, ended: AttemptEnded) -> None:

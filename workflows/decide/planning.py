@@ -8,9 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from gpuward.contracts.claims import AttemptResult, Denied, Explained, Held, Plan, Queued
+from gpuward.contracts.claims import AttemptResult, Denied, Explained, Held, Queued
 from gpuward.contracts.outcomes import OutcomeKind
-from gpuward.contracts.remedies import Remedy
 from workflows.decide.decisions import Decision, LookAtRemediation, Note, Tell
 from workflows.decide.memory import rising
 from workflows.decide.merging import Merged, merge
@@ -88,17 +87,6 @@ def withdraw(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> No
     if s.rack is not None:
         out.append(Tell(s.rack, s.as_plan(plan, withdrawn=True)))
     s.plan = None
-
-
-def disown(s: State, plan_id: str, attempt: int, now: datetime, out: list[Decision]) -> None:
-    """A grant for a plan that is no longer open: tell the guard, so that its slot comes free."""
-    if s.rack is None or s.seat is None:
-        return
-    gone = Plan(
-        plan=plan_id, revision=rising(0, now), node=s.seat.node, seat=s.seat, boot_id="", remedy=Remedy.OBSERVE,
-        attempt=attempt, withdrawn=True,
-    )  # fmt: skip
-    out.append(Tell(s.rack, gone))
 
 
 def answered(s: State, answer: Held | Explained | Queued | Denied, now: datetime, out: list[Decision]) -> None:

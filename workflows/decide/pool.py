@@ -23,7 +23,7 @@ from workflows.decide import asks, budget, recollecting, stopping
 from workflows.decide.decisions import Decision, Note, Tell
 from workflows.decide.events import Event
 from workflows.decide.memory import recall, rising
-from workflows.decide.slots import State, Stopped, free
+from workflows.decide.slots import State, Stopped, close, free
 
 __all__ = [
     "State",
@@ -135,7 +135,7 @@ def summary(state: State) -> str:
 def _recalled(s: State, amnesiac: State, found: bool, now: datetime, out: list[Decision]) -> None:
     s.epoch, s.n = rising(s.epoch, now), 0
     if amnesiac.stopped is not None:
-        s.stopped = amnesiac.stopped
+        s.stopped = amnesiac.stopped.model_copy()
         _note_stop(s, out)
     if found:
         recollecting.ask_racks(s, now, out)
@@ -178,7 +178,7 @@ def _released(s: State, said: SlotReleased, out: list[Decision]) -> None:
     if slot is not None and slot.asked.plan == said.plan:
         free(s, node, "released", out)
     else:
-        s.closed[said.plan] = -1
+        close(s, said.plan)
 
 
 def _policy(s: State, said: PolicyChanged, out: list[Decision]) -> None:

@@ -107,7 +107,9 @@ def _inventory(s: State, change: InventoryChanged, now: datetime, out: list[Deci
         return
     domains = {str(gpu.domain) for gpu in change.gpus if gpu.domain} | {str(change.seat.domain or "")} - {""}
     if not known:
-        out.append(Note(OutcomeKind.RECORDED, name="member", text=f"{node} stands in {s.entity}", details={"node": node}))
+        out.append(
+            Note(OutcomeKind.RECORDED, name="member", text=f"{node} stands in {s.entity}", details={"node": node})
+        )
     member.pool, member.epoch, member.seated = str(change.seat.pool or ""), change.seat.epoch, change.time
     member.domains = tuple(sorted(domains)) or member.domains
     s.members[node] = member
@@ -129,7 +131,7 @@ def _available(s: State, said: Available, out: list[Decision]) -> None:
     s.handed_back = [*s.handed_back, said.handed_back][-MAX_HANDED_BACK:]
     if plan is not None and plan.plan.plan == said.handed_back:
         s.plans.pop(node, None)
-    pool = str(plan.plan.seat.pool or "") if plan is not None else member.pool
+    pool = str(plan.plan.seat.pool or "") if plan is not None else member.pool or str(said.pool or "")
     if pool:
         out.append(Tell(Entity.pool(pool), SlotReleased(node=said.node, plan=said.handed_back)))
 

@@ -160,10 +160,15 @@ def moved(s: State, slot: Slot, name: str, before: str, after: str, out: list[De
     )
 
 
+def close(s: State, plan: str, late: int = -1) -> None:
+    """Remembers that the plan is over: its asks up to revision `late` (-1: all) are late ones."""
+    s.closed[plan] = late
+    while len(s.closed) > MAX_CLOSED:
+        del s.closed[next(iter(s.closed))]
+
+
 def free(s: State, node: str, name: str, out: list[Decision], *, late: int = -1, text: str = "") -> None:
     """The slot is no longer charged. `late`: asks of this plan up to that revision are late ones."""
     slot = s.slots.pop(node)
-    s.closed[slot.asked.plan] = late
-    while len(s.closed) > MAX_CLOSED:
-        del s.closed[next(iter(s.closed))]
+    close(s, slot.asked.plan, late)
     moved(s, slot, name, slot.status.value, FREE, out, text)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from gpuward.contracts.claims import AttemptResult
+from gpuward.contracts.claims import AttemptResult, Plan
 from gpuward.contracts.identity import Entity
 from gpuward.contracts.outcomes import OutcomeKind
-from workflows.decide.decisions import Decision, LookAtRemediation, Note
+from gpuward.contracts.remedies import Remedy
+from workflows.decide.decisions import Decision, LookAtRemediation, Note, Tell
 from workflows.decide.events import Looked
+from workflows.decide.memory import rising
 from workflows.decide.merging import open_claims
 from workflows.decide.node_state import OpenPlan, State, Status
 
@@ -28,6 +30,8 @@ def looked(s: State, answer: Looked, now: datetime, out: list[Decision]) -> None
     """Takes in what a look found. An adopted attempt is taken to be for every open claim, and to have acted."""
     plan = s.plan
     if plan is None or answer.remediation != child_of(s, plan):
+        if answer.status == "missing":
+            _disown(s, answer.remediation, now, out)
         return
     if plan.status is Status.LOOKING and answer.status == "missing":
         plan.status = Status.ANSWERS
@@ -39,10 +43,30 @@ def looked(s: State, answer: Looked, now: datetime, out: list[Decision]) -> None
     elif plan.status is Status.RUNNING:
         if answer.status == "running":
             plan.wake = now + timedelta(seconds=LOOK_AGAIN_S)
-            text = "the attempt runs past its deadline; it is looked at again in ten minutes"
-            out.append(Note(OutcomeKind.ALARM, name="overdue", text=text, cause=s.cause()))
+            if not plan.reason:
+                plan.reason = "the attempt runs past its deadline"
+                text = f"{plan.reason}; it is looked at every ten minutes"
+                out.append(Note(OutcomeKind.ALARM, name="overdue", text=text, cause=s.cause()))
         elif not plan.sought:
             plan.sought, plan.wake = True, now + timedelta(seconds=GRACE_S)
+
+
+def _disown(s: State, remediation: Entity, now: datetime, out: list[Decision]) -> None:
+    """A grant for a plan that is not open and never ran: tell the guard, so that its slot comes free."""
+    plan_id, attempt = remediation.name.split("/")[-2:]
+    if s.rack is None or s.seat is None or (s.plan is not None and s.plan.id == plan_id):
+        return
+    gone = Plan(
+        plan=plan_id,
+        revision=rising(0, now),
+        node=s.seat.node,
+        seat=s.seat,
+        boot_id="",
+        remedy=Remedy.OBSERVE,
+        attempt=int(attempt),
+        withdrawn=True,
+    )
+    out.append(Tell(s.rack, gone))
 
 
 def due(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> AttemptResult | None:

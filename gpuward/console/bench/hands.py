@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from activities.actors.signal import Actors
-from activities.ledger.append import Ledger
 from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from activities.actors.signal import Actors
+from activities.ledger.append import Ledger
 from gpuward.console.bench import floor
 from gpuward.console.bench.fleet import BOOT
 from gpuward.contracts import acts
@@ -43,7 +43,7 @@ class Hands:
 
     async def until_quiet(self, for_s: float = 1.0) -> None:
         """Returns when nothing but held back first activities was asked for this long."""
-        while (left := self._moved + for_s - time.monotonic()) > 0:
+        while (left := self._moved + for_s - time.monotonic()) > 0:  # noqa: ASYNC110 - the lack of an event is awaited
             await asyncio.sleep(left)
 
     @asynccontextmanager
@@ -53,8 +53,9 @@ class Hands:
             floor.ACT_QUEUE: [_activity(floor.FIRST, floor.Letter, self._floor_first)],
             floor.LEDGER_QUEUE: [_activity(floor.APPEND, dict[str, Any], self._seen(_nothing))],
         }
+        answers = self._answers()
         for action in ACTIONS.values():
-            answer = self._seen(self._answers().get(action.name, self._begin_and(action.name)))
+            answer = self._seen(answers.get(action.name) or self._begin_and(action.name))
             queues.setdefault(action.queue, []).append(_activity(action.name, action.request, answer))
         async with AsyncExitStack() as stack:
             for queue, activities in queues.items():
@@ -81,7 +82,7 @@ class Hands:
 
     async def _recheck(self, act: acts.NodeAct) -> acts.Proof:
         await self._first(act.gpus[0])
-        return acts.Proof(proven=True, boot_id=BOOT, sessions={uuid: "1750000000" for uuid in act.gpus})
+        return acts.Proof(proven=True, boot_id=BOOT, sessions=dict.fromkeys(act.gpus, "1750000000"))
 
     async def _floor_first(self, letter: floor.Letter) -> None:
         self._moved = time.monotonic()

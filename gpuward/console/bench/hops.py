@@ -56,7 +56,8 @@ def letters(histories: Sequence[History], mark: str, first: str) -> Letters:
         at = thread.find(events, 0, came, kind)
         sends[kind] = thread.said(came(events[at]), kind)[0]
         appended = [made[1] for event in events[at:] if (made := scheduled(event)) and made[0] == "ledger.append"]
-        appends |= {kind: made for made in appended[:1]}
+        if appended:
+            appends[kind] = appended[0]
     child = histories[-1]
     born = child[0].workflow_execution_started_event_attributes.input.payloads[0]
     made = scheduled(child[_first(child, first)])
@@ -75,7 +76,9 @@ class _Thread:
             if said := self.said(read(events[position]), kind):
                 self._marks |= {item["plan"] for item in said if kind == "plan" and "plan" in item}
                 return position
-        raise Permanent(f"The chain broke: no {kind} of {', '.join(self._marks)} is in the history that should have it.")
+        raise Permanent(
+            f"The chain broke: no {kind} of {', '.join(self._marks)} is in the history that should have it."
+        )
 
     def said(self, items: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
         """Those of this kind and chain."""

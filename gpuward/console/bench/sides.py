@@ -25,6 +25,8 @@ class Side(Protocol):
 
     first: str
     """Name of its first activity."""
+    repairs: bool
+    """Whether a repair follows, that ends with the node's return."""
 
     async def born(self) -> None:
         """Starts every actor of the fleet by its first messages."""
@@ -43,6 +45,7 @@ class Real:
     """The actors of `gpuward decide`."""
 
     first = "node.recheck"
+    repairs = True
 
     def __init__(self, client: Client, fleet: Fleet) -> None:
         self._client = client
@@ -76,6 +79,7 @@ class Floor:
     """The same hops with nothing in them; `letters` are what a real chain sent."""
 
     first = floor.FIRST
+    repairs = False
 
     def __init__(self, client: Client, fleet: Fleet, letters: Letters) -> None:
         self._client = client

@@ -58,6 +58,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         Row("policy check", "policy:check", "Read a policy file and say whether it is one."),
         Row("policy apply", "policy:apply", "Tell every pool its policy."),
         Row("dlq list", "letters:letters", "What could not be read, where it lay and why."),
+        Row("bench chain", "bench:chain", "Fault to first activity, beside an empty chain, on a stack of its own."),
     ),
 }
 _NOUNS = {
@@ -66,6 +67,7 @@ _NOUNS = {
     "topics": "The topics on Kafka.",
     "policy": "The policy file.",
     "dlq": "The dead letters.",
+    "bench": "Measure gpuward beside a floor in the same run.",
 }
 
 

@@ -76,7 +76,6 @@ async def _whole(wanted: Wanted, voice: Voice, stop: asyncio.Event) -> Answer:
     async with running(wanted, voice) as fleet:
         records = Records(fleet.settings.records)
         watch = Watch(Feed(records, int(fleet.began * 1000)), voice.console, advice=_advice(wanted, fleet))
-        watch.notices.append(f"Temporal UI: {fleet.stack.temporal_ui}")
         voice.watch = watch
         try:
             return await (_demo if wanted.demo else _plain)(wanted, fleet, watch, stop, began)
@@ -134,7 +133,10 @@ def _document(wanted: Wanted, fleet: Running, began: float) -> dict[str, Any]:
 
 
 def _advice(wanted: Wanted, fleet: Running) -> list[str]:
-    try_ = f"Try next, in another terminal: gpuward inject xid 48 --node r01-n01 --data {wanted.data}   then   gpuward fleet"
-    if fleet.settings.policy_file is None:
-        return [f"{try_}. The shipped policy only watches; `gpuward up --demo` repairs.", _AGAIN]
-    return [f"{try_}, gpuward why r01-n01", _AGAIN]
+    hints = [f"Temporal UI: {fleet.stack.temporal_ui}"]
+    elsewhere = f"Try next, in another terminal with GPUWARD_DATA={wanted.data}: gpuward inject xid 48 --node r01-n01"
+    if wanted.demo:
+        hints.append(f"{elsewhere}, then gpuward why r01-n01")
+    else:
+        hints.append(f"{elsewhere}, then gpuward fleet. The shipped policy only watches; `gpuward up --demo` repairs.")
+    return [*hints, _AGAIN]

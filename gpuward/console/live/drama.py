@@ -31,6 +31,8 @@ class Drama:
     broken_at: float = 0.0
     verdict: str | None = None
     acts: dict[str, int] = field(default_factory=dict)
+    """Kind → how many acts reached a machine since the fault, as the world counts them."""
+    before: int = 0
 
     async def perform(self, feed: Feed) -> None:
         """Waits until the whole fleet is known and well, then breaks one GPU. Raises GpuwardError when the world refuses."""
@@ -46,6 +48,7 @@ class Drama:
         )
         await asyncio.sleep(_BREATH_S)
         async with WorldClient(self.running.settings.world or "") as world:
+            self.before = len((await world.counts()).acts)
             hit = await world.inject(fault="xid", code=demo.CODE, node=node, gpu=min(index, self.wanted.gpus - 1))
         self.gpu, self.broken_at = Entity.gpu(hit[0]), time.monotonic()
         self.watch.say(f"Xid {demo.CODE} on {self.gpu} of {node}. Watch it travel.")
@@ -68,7 +71,7 @@ class Drama:
         """What the world counted meanwhile, for the closing line. Unknown where it does not answer."""
         try:
             async with WorldClient(self.running.settings.world or "") as world:
-                for act in (await world.counts()).acts:
+                for act in (await world.counts()).acts[self.before :]:
                     if act.kind in _ACTS:
                         self.acts[act.kind] = self.acts.get(act.kind, 0) + 1
         except GpuwardError:

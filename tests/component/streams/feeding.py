@@ -23,9 +23,7 @@ ROOT = HERE.parents[2]
 
 
 async def send(producer: Producer, batch: ObservationBatch, *, partition: int | None = None) -> tuple[int, int]:
-    envelope = Envelope(
-        id=f"{batch.node}:{batch.boot_id}:{batch.seq}", type=BATCH_TYPE, source="test", time=batch.time
-    )
+    envelope = Envelope(id=f"{batch.node}:{batch.boot_id}:{batch.seq}", type=BATCH_TYPE, source="test", time=batch.time)
     return await producer.send(
         OBSERVATIONS,
         key=batch.node.encode(),

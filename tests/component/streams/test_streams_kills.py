@@ -12,10 +12,10 @@ import time
 from collections import Counter
 
 import pytest
-from tests.component.streams.feeding import Told, Worker, producing, send
-from tests.unit.streams.making import batch, gpu, sample, slot, xid
 
 from gpuward.contracts.identity import NodeId
+from tests.component.streams.feeding import Told, Worker, producing, send
+from tests.unit.streams.making import batch, gpu, sample, slot, xid
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 GPUS = 8

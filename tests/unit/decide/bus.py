@@ -14,7 +14,8 @@ from gpuward.contracts.remediation import RemediationInput
 from gpuward.contracts.remedies import Remedy
 from gpuward.contracts.updates import Begin
 from tests.unit.decide.made import FRESH, at, found, gpu, inventory, policy, seat
-from workflows.decide import fleet, gpu as gpu_brain, node, pool, rack
+from workflows.decide import fleet, node, pool, rack
+from workflows.decide import gpu as gpu_brain
 from workflows.decide.decisions import Decision, LookAtRemediation, Note, Perform, StartRemediation, Tell
 from workflows.decide.events import Event, Looked, Performed, Woken
 
@@ -32,7 +33,8 @@ class Child:
     token: Token
     step: str = "started"
     waiting: bool = False
-    """Refused by a stop: keeps its cordon and waits for a new token."""
+    """Refused by a stop: keeps its cordon and waits for a new token, until its deadline."""
+    until: float = 0.0
 
     @property
     def open(self) -> bool:
@@ -109,6 +111,9 @@ class World:
 
     def advance(self, seconds: float) -> None:
         self.clock += seconds
+        for child in self.children.values():
+            if child.open and child.waiting and self.clock >= child.until:
+                self._report(child, "ended", AttemptResult.REFUSED, why="the stop lasted too long")
         for entity in list(self.states):
             wake = self.brain(entity).next_wake(self.states[entity])
             if wake is not None and wake <= at(self.clock):
@@ -128,7 +133,7 @@ class World:
             self._begin(child)
         elif child.step == "acting":
             if request.remedy is not Remedy.RESET_GPU and result is not AttemptResult.NO_EFFECT:
-                self.boots[str(request.node)] += 1
+                self.reboot(str(request.node))
             self._report(child, "validating")
         elif child.step == "validating":
             self._report(child, "ended", result)
@@ -144,6 +149,19 @@ class World:
                 self.step(child, result)
         raise AssertionError("a loop that never ends")
 
+    def reboot(self, node_name: str) -> None:
+        """The node comes up anew, and the streams say so to it and to its GPUs."""
+        self.boots[node_name] += 1
+        self.clock += 1
+        entity = Entity.node(node_name)
+        known = self.states[entity]
+        numbers = tuple(int(uuid[4:12], 16) for uuid in known.gpus)
+        said = {"t": self.clock, "boot": self.boot(node_name)}
+        self.queue.append((entity, inventory(entity, known.seat, gpus=numbers, **said)))
+        for n in numbers:
+            where = seat(node_name, n % 30, rack=known.seat.rack)
+            self.queue.append((gpu(n), inventory(gpu(n), where, **said)))
+
     def boot(self, node_name: str) -> str:
         return f"{node_name}-b{self.boots[node_name]}"
 
@@ -151,7 +169,12 @@ class World:
         request, guard = child.request, child.request.guard
         act = ACT[request.remedy]
         asked = Begin(
-            node=request.node, plan=request.plan, attempt=request.attempt, token=child.token, boot_id=request.boot_id, act=act
+            node=request.node,
+            plan=request.plan,
+            attempt=request.attempt,
+            token=child.token,
+            boot_id=request.boot_id,
+            act=act,
         )
         state, answer, decisions = pool.begin(self.states[guard], asked, at(self.clock))
         self.states[guard] = state
@@ -160,7 +183,7 @@ class World:
             self.acts.append((request.entity, act))
             self._report(child, "acting")
         elif answer.reason.startswith("stop"):
-            child.waiting = True
+            child.waiting, child.until = True, self.clock + request.limits.remediation_deadline_s
         else:
             self._report(child, "ended", AttemptResult.REFUSED, why=answer.reason)
 
@@ -188,7 +211,17 @@ class World:
         return [notes[0].before or ""] + [note.after or "" for note in notes] if notes else []
 
     def slot_moves(self) -> list[str]:
-        names = {"granted", "begun", "overdue", "released", "withdrawn", "revoked", "renewed", "restated", "written_off"}
+        names = {
+            "granted",
+            "begun",
+            "overdue",
+            "released",
+            "withdrawn",
+            "revoked",
+            "renewed",
+            "restated",
+            "written_off",
+        }
         notes = [note for who, note in self.notes if who == Entity.pool("p1") and note.name in names and note.after]
         return [f"{note.before}->{note.after}" for note in notes]
 

@@ -42,7 +42,9 @@ def gpu(n: int) -> Entity:
     return Entity.gpu(gpu_id(n))
 
 
-def seat(node: str = "n1", slot: int | None = None, *, rack: str | None = "r1", epoch: int = 1, proven: bool = True) -> Seat:
+def seat(
+    node: str = "n1", slot: int | None = None, *, rack: str | None = "r1", epoch: int = 1, proven: bool = True
+) -> Seat:
     return Seat(
         node=NodeId(node),
         slot=None if slot is None else Slot(f"0000:{slot:02x}:00.0"),
@@ -64,7 +66,9 @@ def inventory(
 def verdict(ladder: tuple[Remedy, ...], **more: Any) -> Verdict:
     disturbs = ladder[0].disturbs
     severity = Severity.CRITICAL if disturbs else Severity.WARNING
-    return Verdict(**{"severity": severity, "ladder": ladder, "because": "as the catalogue says", "policy": "v1", **more})
+    return Verdict(
+        **{"severity": severity, "ladder": ladder, "because": "as the catalogue says", "policy": "v1", **more}
+    )
 
 
 def fault(
@@ -106,7 +110,9 @@ def fault(
     )
 
 
-def policy(revision: int = 1, *, mode: str = "act", limits: dict[str, Any] | None = None, **budget: Any) -> PolicyChanged:
+def policy(
+    revision: int = 1, *, mode: str = "act", limits: dict[str, Any] | None = None, **budget: Any
+) -> PolicyChanged:
     rules = Budget(**{"concurrent": 1, "per_rack": 1, "per_domain": 1, "floor_pct": 0, **budget})
     limit = Limits(mode=mode, **(limits or {}))  # type: ignore[arg-type]
     pool = PoolPolicy(name=PoolId("p1"), mode=mode, budget=rules, limits=limit)  # type: ignore[arg-type]

@@ -198,7 +198,10 @@ def test_a_fault_cleared_before_the_grant_withdraws_everything() -> None:
     strike(w, 3)
     w.settle()
     assert w.states[N2].plan.status is Status.QUEUED
-    w.tell(gpu(3), fault(gpu(3), 79, t=w.clock + 5, episode=2, phase="cleared", offset=2, boot="n2-b1", where=seat("n2", 3)))
+    w.tell(
+        gpu(3),
+        fault(gpu(3), 79, t=w.clock + 5, episode=2, phase="cleared", offset=2, boot="n2-b1", where=seat("n2", 3)),
+    )
     w.run()
     assert w.lifecycle(N2) == "healthy"
     assert w.states[POOL].line == {}
@@ -264,7 +267,10 @@ def test_a_rack_fault_explains_held_plans_and_asks_a_person_once() -> None:
     assert noted(w, "rack") == 1
     assert {w.states[name].plan.status for name in nodes} == {Status.EXPLAINED}
     for name in nodes:
-        w.tell(name, fault(name, "node.silent", boot="", where=seat(name.name), phase="cleared", offset=9, t=400, episode=1))
+        w.tell(
+            name,
+            fault(name, "node.silent", boot="", where=seat(name.name), phase="cleared", offset=9, t=400, episode=1),
+        )
     w.tell(R1, fault(R1, "rack.silent", phase="cleared", offset=9, boot="", t=400, episode=1))
     w.run()
     assert {w.lifecycle(name) for name in [*nodes, R1]} == {"healthy"}
@@ -326,7 +332,7 @@ def test_a_stop_holds_and_resume_goes_on_under_a_new_token() -> None:
     strike(w, 3)
     w.run()
     assert w.acts == []
-    assert list(w.children.values())[0].waiting
+    assert next(iter(w.children.values())).waiting
     assert w.states[N2].plan.status is Status.QUEUED
     w.advance(2000)
     w.run()
@@ -389,7 +395,7 @@ def test_a_guard_that_lost_its_memory_never_overspends(moment: int) -> None:
         w.advance(30)
     assert {w.lifecycle(N1), w.lifecycle(N2)} == {"healthy"}
     assert w.states[POOL].slots == {}
-    assert len({act for act in w.acts}) == len(w.acts)
+    assert len(set(w.acts)) == len(w.acts)
 
 
 @pytest.mark.parametrize("moment", range(10))

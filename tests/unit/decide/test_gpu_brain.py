@@ -24,10 +24,20 @@ def actor() -> Actor:
     return actor
 
 
-def ended(actor: Actor, result: AttemptResult, *, attempt: int = 1, t: float = 100, remedy: Remedy | None = None, boot: str = "b1") -> None:
+def ended(
+    actor: Actor,
+    result: AttemptResult,
+    *,
+    attempt: int = 1,
+    t: float = 100,
+    remedy: Remedy | None = None,
+    boot: str = "b1",
+) -> None:
     rung = remedy or actor.state.claim.rung
     actor.told(
-        AttemptEnded(plan="p", attempt=attempt, remedy=rung, result=result, node=NodeId("n1"), ended=at(t), boot_id=boot),
+        AttemptEnded(
+            plan="p", attempt=attempt, remedy=rung, result=result, node=NodeId("n1"), ended=at(t), boot_id=boot
+        ),
         t=t,
     )
 
@@ -42,7 +52,11 @@ def phases(actor: Actor, attempt: int = 1, upto: str = "validating") -> None:
 def test_a_critical_fault_becomes_one_claim_with_its_ladder_and_cause(actor: Actor) -> None:
     actor.told(fault(G, 79), t=1)
     (claim,) = actor.said(Claim, NODE)
-    assert (claim.rung, claim.ladder, claim.attempts_left) == (Remedy.REBOOT_NODE, (Remedy.REBOOT_NODE, Remedy.POWER_CYCLE_NODE), 3)
+    assert (claim.rung, claim.ladder, claim.attempts_left) == (
+        Remedy.REBOOT_NODE,
+        (Remedy.REBOOT_NODE, Remedy.POWER_CYCLE_NODE),
+        3,
+    )
     assert actor.edges() == ["healthy", "failed"]
     cause = actor.noted("claimed")[0].cause
     assert cause.policy == "v1"
@@ -231,10 +245,19 @@ def test_an_older_seat_is_ignored(actor: Actor) -> None:
     assert actor.state.seat.node == "n2"
 
 
-@pytest.mark.parametrize(("node", "epoch", "lifecycle"), [("n1", 1, "retired"), ("n1", 7, "healthy"), ("n2", 1, "healthy"), (None, None, "healthy")])
+@pytest.mark.parametrize(
+    ("node", "epoch", "lifecycle"),
+    [("n1", 1, "retired"), ("n1", 7, "healthy"), ("n2", 1, "healthy"), (None, None, "healthy")],
+)
 def test_retiring_names_seat_and_epoch(actor: Actor, node: str | None, epoch: int | None, lifecycle: str) -> None:
     order = Directive(
-        id="d1", order=Order.RETIRE, entity=G, person="ann", time=at(5), node=NodeId(node) if node else None, epoch=epoch
+        id="d1",
+        order=Order.RETIRE,
+        entity=G,
+        person="ann",
+        time=at(5),
+        node=NodeId(node) if node else None,
+        epoch=epoch,
     )
     actor.told(order, t=5)
     assert brain.lifecycle(actor.state) == lifecycle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.streams.making import classifier
 
 from gpuward.contracts.catalogue.xids import XidAction, xid, xids
 from gpuward.contracts.errors import Permanent
@@ -13,6 +12,7 @@ from gpuward.contracts.remedies import Remedy, Severity
 from gpuward.contracts.seat import Seat
 from streams.classify import Classifier
 from streams.rules.context import Facts
+from tests.unit.streams.making import classifier
 
 SEAT = Seat(node=NodeId("n1"))
 GPU = Entity.gpu("GPU-x")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.unit.streams.making import recovery, slot, xid
-
 from gpuward.runtime.policy import load
 from streams.explain import faults_of, standing
+from tests.unit.streams.making import recovery, slot, xid
 
 
 def test_without_a_uuid_map_the_entity_is_the_slot_and_a_burst_is_one_fault():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tests.unit.streams.making import Node, at, batch, classifier, inventory, sample
-
 from gpuward.contracts.faults import Fault, Revision
 from gpuward.contracts.identity import Entity, NodeId, RackId
 from gpuward.contracts.remedies import Severity, Verdict
@@ -11,6 +9,7 @@ from gpuward.contracts.seat import Seat
 from streams.rules import rack_silence
 from streams.rules.context import Context
 from streams.rules.silence import PartitionView, blindness, fell_silent, judge
+from tests.unit.streams.making import Node, at, batch, classifier, inventory, sample
 
 MINUTE = 60_000
 
