@@ -49,6 +49,11 @@ class Classifier:
 
     def __call__(self, facts: Facts, seat: Seat) -> Verdict:
         """The verdict for these facts on this seat."""
+        verdict = self._judged(facts, seat)
+        pool = self.policy.pool(seat.pool) if seat.pool else None
+        return verdict if pool is None else verdict.model_copy(update={"hold_s": pool.hold_s})
+
+    def _judged(self, facts: Facts, seat: Seat) -> Verdict:
         verdict = self._first(facts, seat)
         if not facts.recovery_action:
             return verdict

@@ -119,6 +119,7 @@ class Fleet:
         }
         self.children: dict[str, Child] = {}
         self.ledger = Ledger()
+        self.world: WorldClient | None = None
         self._follow: asyncio.Task[None] | None = None
         self._keep: dict[str, asyncio.Task[None]] = {}
         self.restarts: dict[str, int] = {}
@@ -150,6 +151,8 @@ class Fleet:
             await asyncio.gather(self._follow, return_exceptions=True)
         for keep in self._keep.values():
             keep.cancel()
+        if self.world:
+            await self.world.__aexit__()
         await asyncio.gather(*(child.stop(5) for child in self.children.values()))
         await self.stack.__aexit__(None, None, None)
 

@@ -32,7 +32,7 @@ async def test_an_act_whose_answer_is_lost_is_observed_and_not_issued_again(flee
     await fleet.world.inject(node=node, fault="xid", code=79)
     await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 120, "the repair")
     assert (await fleet.world.counts()).of(node, "reboot") == 1
-    acts = [o for o in fleet.ledger.outcomes if f"/{node}/" in str(o.entity) and o.name == "node.reboot"]
+    acts = [o for o in fleet.ledger.of(f"node/{node}", what=OutcomeKind.ACT) if o.name == "node.reboot"]
     assert [o.result for o in acts if o.result] == ["unknown"]
 
 
@@ -41,7 +41,7 @@ async def test_a_bmc_that_leads_to_the_neighbour_is_refused_and_nothing_is_touch
     await fleet.world.misbehave(node, "mapped_to_neighbour")
     await fleet.world.inject(node=node, fault="xid", code=79)
     refused = await fleet.ledger.until(
-        lambda all_: [o for o in all_ if f"/{node}/" in str(o.entity) and (o.result == "refused" or "identity" in o.text)], 90, "the refusal"
+        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.result == "refused"], 90, "the refusal"
     )
     assert any("identity" in o.text or "identity" in str(o.details) for o in refused)
     await fleet.ledger.until(_quarantined(fleet, node), 180, "a person asked")

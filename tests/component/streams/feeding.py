@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Self
 
 from gpuward.contracts.envelope import Envelope
 from gpuward.contracts.faults import Fault
@@ -49,14 +50,15 @@ class Worker:
             "GPUWARD_STREAMS_SILENT_AFTER_S": str(self.settings.streams_silent_after_s),
             **self._environment,
         }
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(HERE / "run_worker.py"),
-            str(data),
-            cwd=ROOT,
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            stderr=self.log.open("ab"),
-        )
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                str(HERE / "run_worker.py"),
+                str(data),
+                cwd=ROOT,
+                env=environment | {"PYTHONPATH": str(ROOT)},
+                stderr=log,
+            )
 
     async def kill(self) -> None:
         assert self.process is not None
@@ -71,7 +73,7 @@ class Worker:
             self.process.send_signal(signal.SIGTERM)
         return await self.process.wait()
 
-    async def __aenter__(self) -> Worker:
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 
@@ -87,7 +89,7 @@ class Told:
         self._consumer = consumer(settings, "told", topic)
         self.records: list = []
 
-    async def __aenter__(self) -> Told:
+    async def __aenter__(self) -> Self:
         await self._consumer.start()
         return self
 

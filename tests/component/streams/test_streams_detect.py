@@ -150,25 +150,3 @@ async def test_many_silent_nodes_of_a_rack_are_one_rack_fault_and_are_heard_agai
                 fault.fault_class == "rack.nodes_silent" and fault.phase == "cleared" for fault in told.faults()
             )
         )
-
-
-async def test_a_killed_worker_is_told_nothing_twice_that_it_remembers(settings, producer, tmp_path):
-    """At each failpoint: killed once, and the fault is told with one id, acknowledged before the view is written."""
-    for number, point in enumerate(("fault acknowledged", "view written")):
-        node = NodeId(f"failpoint-{number}")
-        once = tmp_path / f"once-{number}"
-        own = settings.model_copy(update={"data": tmp_path / f"data-{number}"})
-        environment = {"GPUWARD_FAILPOINT": point, "GPUWARD_FAILPOINT_ONCE": str(once)}
-        worker = Worker(own, tmp_path / "worker.log", GPUWARD_HOST="other", **environment)
-        async with worker, Told(settings) as told:
-            await send(producer, batch(xid(79, 200_000 + number), node=node))
-            assert worker.process is not None
-            await worker.process.wait()
-            assert once.exists()
-            await worker.start()
-            await told.until(lambda told, node=node: told.of(node))
-            await send(producer, batch(xid(48, 200_100 + number, device=1), node=node))
-            await told.until(lambda told, node=node: len({one.fault_id for one in told.of(node)}) == 2)
-            raised = [one for one in told.of(node) if one.fault_class == "gpu.xid.79"]
-        assert len({one.fault_id for one in raised}) == 1
-        assert len({one.revision for one in raised}) == 1

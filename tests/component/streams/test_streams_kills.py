@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import sys
 import time
 from collections import Counter
 
@@ -85,11 +86,37 @@ async def killed(settings, tmp_path, kills: int, rate: float) -> str:
 
 
 @pytest.mark.timeout(400)
-async def test_killed_five_times_under_load_it_loses_nothing(settings, tmp_path):
-    print(await killed(settings, tmp_path, kills=5, rate=200))
+async def test_killed_five_times_under_load_it_loses_nothing(settings, tmp_path, record_property):
+    record_property("result", await killed(settings, tmp_path, kills=5, rate=200))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-async def test_killed_many_times_under_load_it_loses_nothing(settings, tmp_path):
-    print(await killed(settings, tmp_path, int(os.environ.get("GPUWARD_SOAK_KILLS", "25")), rate=200))
+async def test_killed_many_times_under_load_it_loses_nothing(settings, tmp_path, record_property):
+    kills = int(os.environ.get("GPUWARD_SOAK_KILLS", "25"))
+    result = await killed(settings, tmp_path, kills, rate=200)
+    record_property("result", result)
+    sys.stdout.write(f"{result}\n")
+
+
+@pytest.mark.timeout(240)
+async def test_killed_at_each_failpoint_it_tells_the_fault_under_one_id(settings, tmp_path):
+    """At each failpoint: killed once, and the fault is told with one id, acknowledged before the view is written."""
+    for number, point in enumerate(("fault acknowledged", "view written")):
+        node = NodeId(f"failpoint-{number}")
+        once = tmp_path / f"once-{number}"
+        own = settings.model_copy(update={"data": tmp_path / f"data-{number}"})
+        environment = {"GPUWARD_FAILPOINT": point, "GPUWARD_FAILPOINT_ONCE": str(once)}
+        worker = Worker(own, tmp_path / "worker.log", **environment)
+        async with worker, Told(settings) as told, producing(settings) as producer:
+            await send(producer, batch(xid(79, 200_000 + number), node=node))
+            assert worker.process is not None
+            await worker.process.wait()
+            assert once.exists()
+            await worker.start()
+            await told.until(lambda told, node=node: told.of(node))
+            await send(producer, batch(xid(48, 200_100 + number, device=1), node=node))
+            await told.until(lambda told, node=node: len({one.fault_id for one in told.of(node)}) == 2)
+            raised = [one for one in told.of(node) if one.fault_class == "gpu.xid.79"]
+        assert len({one.fault_id for one in raised}) == 1
+        assert len({one.revision for one in raised}) == 1
