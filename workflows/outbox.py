@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PER_APPEND = 100
 MOST = 300
 """Beyond this many unacknowledged outcomes the oldest are dropped, and an alarm says how many: the state must stay small."""
+MOST_TEXT = 2_000
+"""Characters of one outcome's text: a person's reason may be a novel, and a hundred of them must fit into one append."""
 BACKOFF_S = (1, 2, 4, 8, 16, 32, 60)
 
 Checkpoint = Callable[[], dict[str, Any] | None]
@@ -63,7 +65,7 @@ class Outbox:
                 before=note.before,
                 after=note.after,
                 result=note.result,
-                text=note.text,
+                text=note.text[:MOST_TEXT],
                 cause=_signed(note.cause),
                 details=note.details,
             )

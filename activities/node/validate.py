@@ -1,4 +1,7 @@
-"""`node.validate`: measures that the whole node is well under this boot. Law: what could not be measured did not pass."""
+"""`node.validate`: measures that what was repaired is well under this boot: the GPUs named, or the whole node.
+
+Law: what could not be measured did not pass.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,9 @@ class Validate:
             return {"diagnostic": str(error)}
         if found is None:
             return {"diagnostic": f"the diagnostic of level {level} was broken off"}
-        return {} if found.passed and found.level >= level else {"diagnostic": ", ".join(found.failed) or "failed"}
+        failed = [test for test in found.failed if _is_judged(test, act)]
+        passed = found.passed or (found.failed and not failed)
+        return {} if passed and found.level >= level else {"diagnostic": ", ".join(failed) or "failed"}
 
     async def _finished(self, power: Power, act: NodeAct) -> Diagnosis | None:
         while True:
@@ -64,6 +69,15 @@ class Validate:
             if found is None or found.passed is not None:
                 return found
             await asyncio.sleep(self._poll_s)
+
+
+def _is_judged(what: str, act: NodeAct) -> bool:
+    """A repair of some GPUs is judged by these: another that failed meanwhile has a claim and an attempt of its own.
+
+    `what` is a UUID, or a diagnostic's `test:UUID`; one that names no GPU is always judged.
+    """
+    uuid = what.rpartition(":")[2]
+    return not act.gpus or not uuid.startswith("GPU-") or uuid in act.gpus
 
 
 def _wrong(host: Host, act: NodeAct) -> Iterator[tuple[str, str]]:
@@ -76,5 +90,5 @@ def _wrong(host: Host, act: NodeAct) -> Iterator[tuple[str, str]]:
     if absent or len(host.gpus) < host.expected_gpus or not host.gpus:
         yield "inventory", f"{len(host.gpus)} of {host.expected_gpus} GPUs; not there: {', '.join(absent) or 'unknown'}"
     for name, passes in _CHECKS.items():
-        if failed := [gpu.uuid for gpu in host.gpus if not passes(gpu)]:
+        if failed := [gpu.uuid for gpu in host.gpus if _is_judged(gpu.uuid, act) and not passes(gpu)]:
             yield name, ", ".join(failed)

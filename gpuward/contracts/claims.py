@@ -88,6 +88,8 @@ class Plan(Contract):
     stays charged, since the node may be cordoned already, until the node withdraws or is handed back."""
     token: Token | None = None
     """node → rack, answering `Restate`: the token that the running attempt holds."""
+    restate: str = ""
+    """node → rack: the id of the `Restate` that this answers. A late answer to an earlier one says nothing about now."""
 
 
 class Ask(Contract):
@@ -111,6 +113,8 @@ class RackAvailability(Contract):
     domains: dict[NodeId, tuple[DomainId, ...]] = Field(default_factory=dict)
     restated: bool = False
     """An answer to `Restate`."""
+    restate: str = ""
+    """Its id."""
     plans: tuple[Plan, ...] = ()
     tokens: dict[NodeId, tuple[str, int, Token]] = Field(default_factory=dict)
     """Restated only: node → (plan, attempt, token) of what the rack's nodes hold."""
@@ -230,6 +234,8 @@ class Available(Contract):
     """Of the node's seat, for a rack that does not know the node yet."""
     idle: bool = False
     """Answering `Restate`: no plan is open on this node."""
+    restate: str = ""
+    """The id of the `Restate` that this answers."""
 
 
 class SlotReleased(Contract):

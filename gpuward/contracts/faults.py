@@ -54,6 +54,9 @@ class Fault(Contract):
     last_seen: datetime
     count: int = 1
     boot_id: str = ""
+    current_boot_id: str = ""
+    """The boot under which the node ran when this was told, as far as the streams knew; another than `boot_id` makes it
+    a fault of an earlier boot, which is recorded and never acted on."""
     session: str = ""
     """The driver session of the GPU under which it was raised, where known."""
     codes: tuple[int, ...] = ()

@@ -101,7 +101,8 @@ class Draft:
 
     def finish(self) -> tuple[NodeView, list[Fault]]:
         """The new view (the very same object where nothing changed) and what the world is told, clears first."""
-        teller = Teller(self.context, self.verdict, self.seat, self.inventory is not self.view.inventory)
+        reseated = self.inventory is not self.view.inventory
+        teller = Teller(self.context, self.verdict, self.seat, reseated, self.boot_id)
         faults = [fault for episode, because in self._closed for fault in teller.closed(episode, because)]
         for episode in list(self.open.values()):
             if told := teller.standing(episode):

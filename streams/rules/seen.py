@@ -32,11 +32,18 @@ def signature(observation: Observation, boot_id: str) -> str:
 
 def covered(spans: tuple[tuple[int, int], ...], first: int, last: int) -> bool:
     """Whether every number of first..last was seen."""
+    if not spans or first > spans[-1][1]:
+        return False
     return any(low <= first and last <= high for low, high in spans)
 
 
 def with_span(spans: tuple[tuple[int, int], ...], first: int, last: int) -> tuple[tuple[int, int], ...]:
     """The spans with first..last in them, joined where they touch, the oldest two joined where there are too many."""
+    if spans and first > spans[-1][1]:
+        # In order, as a kernel log is read: the last span grows, or a new one follows it.
+        low, high = spans[-1]
+        spans = (*spans[:-1], (low, last)) if first == high + 1 else (*spans, (first, last))
+        return spans if len(spans) <= MAX_SPANS else ((spans[0][0], spans[1][1]), *spans[2:])
     joined: list[tuple[int, int]] = []
     for low, high in sorted([*spans, (first, last)]):
         if joined and low <= joined[-1][1] + 1:
@@ -72,9 +79,7 @@ class Seen:
         if covered(known.spans, first, last):
             return False
         self._own()
-        self.ranges[key] = Ranges(
-            spans=with_span(known.spans, first, last), at_ms=max(at, known.at_ms), offset=self._context.offset
-        )
+        self.ranges[key] = Ranges(with_span(known.spans, first, last), max(at, known.at_ms), self._context.offset)
         return True
 
     def _own(self) -> None:

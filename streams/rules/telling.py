@@ -33,6 +33,8 @@ class Teller:
     seat: Callable[[Place], Seat]
     reseated: bool
     """Whether this record moved something, so that seats have to be told anew."""
+    boot_id: str = ""
+    """The node's current boot, where it is known."""
     _index: int = field(default=0, init=False)
 
     def closed(self, episode: Episode, because: str) -> list[Fault]:
@@ -67,7 +69,7 @@ class Teller:
             recovery_action=episode.recovery_action,
             seat=seat,
         )
-        return episode.model_copy(update={"told": told}), _fault(episode, told, phase, because)
+        return episode.model_copy(update={"told": told}), _fault(episode, told, phase, because, self.boot_id)
 
     def _revision(self, episode: Episode, seat: Seat) -> Revision:
         """Offsets are those of the observations; what an inventory record causes follows what was told last."""
@@ -81,7 +83,7 @@ class Teller:
         return Revision(seat.epoch, episode.started_ms, offset, 0)
 
 
-def _fault(episode: Episode, told: Told, phase: Phase, because: str) -> Fault:
+def _fault(episode: Episode, told: Told, phase: Phase, because: str, current_boot_id: str) -> Fault:
     return Fault(
         phase=phase,
         fault_id=fault_id(episode.place.key, episode.fault_class, episode.boot_id, episode.started_ms),
@@ -94,6 +96,7 @@ def _fault(episode: Episode, told: Told, phase: Phase, because: str) -> Fault:
         last_seen=from_ms(episode.last_ms),
         count=episode.count,
         boot_id=episode.boot_id,
+        current_boot_id=current_boot_id,
         session=episode.session,
         codes=episode.codes,
         recovery_action=episode.recovery_action,

@@ -82,7 +82,7 @@ class Episode(Contract):
         return f"{self.place.key}|{self.fault_class}"
 
 
-class Ranges(Contract):
+class Ranges(NamedTuple):
     """Kernel-log sequence numbers seen of one kind of line under one boot, as disjoint ascending ranges."""
 
     spans: tuple[tuple[int, int], ...] = ()

@@ -47,11 +47,16 @@ def xid(draft: Draft, line: XidLogged, boot_id: str) -> None:
         return
     root = root_of(draft, place)
     action = action_of(line)
+    if root is not None and (line.code in NEVER_ROOT or (line.code in root.codes and action is None)):
+        _join(draft, root, line, at, root.action, root.strength)
+        return
+    if line.code in NEVER_ROOT:
+        return
     facts = Facts(class_of(line.code), place.entity, (line.code,), action=action)
     strength = strength_of(draft.judge(place, facts), line.code)
-    if root is not None and (root.root == line.code or line.code in NEVER_ROOT or _follows(strength, root)):
+    if root is not None and (root.root == line.code or _follows(strength, root)):
         _join(draft, root, line, at, action, strength)
-    elif line.code not in NEVER_ROOT:
+    else:
         _open(draft, place, line, at, boot_id, action, strength)
 
 

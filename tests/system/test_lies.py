@@ -43,8 +43,7 @@ async def test_a_bmc_that_leads_to_the_neighbour_is_refused_and_nothing_is_touch
     refused = await fleet.ledger.until(
         lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.result == "refused"], 90, "the refusal"
     )
-    assert any("identity" in o.text or "identity" in str(o.details) for o in refused)
-    await fleet.ledger.until(_quarantined(fleet, node), 180, "a person asked")
+    assert any("identity" in o.text for o in refused)
     totals = (await fleet.world.counts()).totals
     for name in (node, f"{rack}-n02", f"{rack}-n03"):
         assert {"reset", "reboot", "power_cycle", "evict"}.isdisjoint(totals.get(name, {}))
@@ -54,9 +53,9 @@ async def test_a_fault_of_an_earlier_boot_touches_nothing(fleet, rack):
     node, gpu = await _ready(fleet, rack)
     host = await fleet.world.host(node)
     await fleet.world.act(node, "reboot")  # somebody else booted it; this counts once
-    await fleet.ledger.until(lambda _: True)
-    while (boot := (await _host_or_none(fleet, node))) is None or boot == host.boot_id:
-        pass
+    await fleet.ledger.until(
+        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "inventory" and host.boot_id not in o.text], 60, "the new boot"
+    )
     line = f"NVRM: Xid (PCI:{host.gpus[0].slot[:-2]}): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
     await fleet.world.inject(node=node, fault="kernel", lines=[line], boot_id=host.boot_id)
     await fleet.ledger.until(
@@ -64,18 +63,6 @@ async def test_a_fault_of_an_earlier_boot_touches_nothing(fleet, rack):
     )
     counts = await fleet.world.counts()
     assert (counts.of(node, "reboot"), counts.of(node, "power_cycle")) == (1, 0)
-
-
-async def _host_or_none(fleet, node):
-    import asyncio
-
-    from gpuward.contracts.errors import Transient
-
-    await asyncio.sleep(0.2)
-    try:
-        return (await fleet.world.host(node)).boot_id
-    except Transient:
-        return None
 
 
 async def test_a_gpu_moved_to_another_node_is_the_same_actor_in_a_new_seat(fleet, rack):

@@ -9,6 +9,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from gpuward.contracts.faults import Fault
+
 _KEPT = 8
 
 
@@ -32,10 +34,21 @@ class Boots(BaseModel):
         self.current, self.since = boot_id, time
         return True
 
+    def learn_of(self, fault: Fault) -> None:
+        """What a fault says of boots: its own, and the one that the node runs under now, as the streams knew it."""
+        if fault.current_boot_id and fault.boot_id and fault.current_boot_id != fault.boot_id:
+            if self.current == fault.boot_id:
+                self.current, self.since = "", None
+            if fault.boot_id not in self.earlier:
+                self.earlier = [*self.earlier, fault.boot_id][-_KEPT:]
+            self.learn(fault.current_boot_id, fault.last_seen)
+        else:
+            self.learn(fault.boot_id, fault.first_seen)
+
     def is_earlier(self, boot_id: str) -> bool:
         """Whether it is known to be an earlier boot. One that was never heard of may be newer: the interlock proves it."""
         return boot_id in self.earlier and boot_id != self.current
 
     def is_current(self, boot_id: str) -> bool:
         """Whether something under `boot_id` may be acted on now. Where either is not known, the interlock decides."""
-        return not boot_id or not self.current or boot_id == self.current
+        return not boot_id or (not self.current and boot_id not in self.earlier) or boot_id == self.current

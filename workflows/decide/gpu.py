@@ -121,7 +121,7 @@ def _fault(s: State, fault: Fault, now: datetime, out: list[Decision]) -> None:
     assert s.seat is not None
     old_seat = fault.seat.epoch < s.seat.epoch
     if not old_seat:
-        s.boots.learn(fault.boot_id, fault.first_seen)
+        s.boots.learn_of(fault)
     stale = old_seat or s.retired or not s.boots.is_current(fault.boot_id)
     incidents.take(s.sick, fault, stale=stale, now=now, out=out)
 

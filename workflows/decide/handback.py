@@ -89,7 +89,7 @@ def say_available(s: State, now: datetime, out: list[Decision], handed_back: str
     out.append(Tell(s.rack, availability(s, handed_back)))
 
 
-def availability(s: State, handed_back: str | None = None, *, idle: bool = False) -> Available:
+def availability(s: State, handed_back: str | None = None, *, restate: str = "") -> Available:
     """The level as last said."""
     available, cause = (s.told[1], s.told[2]) if s.told is not None else _availability(s)
     return Available(
@@ -99,7 +99,8 @@ def availability(s: State, handed_back: str | None = None, *, idle: bool = False
         cause=cause,
         handed_back=handed_back,
         pool=s.seat.pool if s.seat is not None else None,
-        idle=idle,
+        idle=bool(restate),
+        restate=restate,
     )
 
 

@@ -46,7 +46,8 @@ def take_plan(s: State, plan: Plan, now: datetime, out: list[Decision]) -> None:
         _say_held(s.plans[node], out)
         out.append(_note("held", s.plans[node], f"waits {plan.hold_s:g} s for an explanation by the rack"))
     else:
-        s.plans[node] = RackPlan(plan=plan, status=PlanStatus.ASKED)
+        held = known.plan.token if known is not None and same else None
+        s.plans[node] = RackPlan(plan=plan.model_copy(update={"token": held}), status=PlanStatus.ASKED)
         if not same or (known is not None and known.status is not PlanStatus.ASKED):
             out.append(_note("asked", s.plans[node], f"asked of pool/{plan.seat.pool}"))
         s.ask(plan, now, out)

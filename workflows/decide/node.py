@@ -28,7 +28,7 @@ from gpuward.contracts.updates import Approve, PendingQuestion, Reject
 from workflows.decide import attempts, edges, handback, incidents, orders, planning, quarantine, watching
 from workflows.decide.decisions import Decision, LookAtRemediation, Note, Perform, Tell
 from workflows.decide.events import Event, Looked, Performed, PersonSaid
-from workflows.decide.memory import recall
+from workflows.decide.memory import recall, rising
 from workflows.decide.merging import merge, open_claims, quarantine_claims
 from workflows.decide.node_state import WAITING, OpenPlan, State, Status
 
@@ -121,7 +121,7 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
         case Directive():
             orders.take(s, event, now, out)
         case Restate():
-            _restate(s, out)
+            _restate(s, event, now, out)
         case _:
             _take_answer(s, event, now, out)
 
@@ -162,7 +162,7 @@ def _claim(s: State, claim: Claim) -> None:
 def _fault(s: State, fault: Fault, now: datetime, out: list[Decision]) -> None:
     if s.seat is None:
         s.seat = Seat.model_validate({**dict(fault.seat), "epoch": 0})
-    s.boots.learn(fault.boot_id, fault.first_seen)
+    s.boots.learn_of(fault)
     incidents.take(s.sick, fault, stale=s.retired or not s.boots.is_current(fault.boot_id), now=now, out=out)
 
 
@@ -188,15 +188,17 @@ def _inventory(s: State, change: InventoryChanged, out: list[Decision]) -> None:
         out.append(Note(OutcomeKind.RECORDED, name="inventory", text=text))
 
 
-def _restate(s: State, out: list[Decision]) -> None:
+def _restate(s: State, asked: Restate, now: datetime, out: list[Decision]) -> None:
     """The rack asks on behalf of a guard that has lost its memory: what is asked for, and which token is held."""
     if s.rack is None:
         return
     if s.plan is None:
-        out.append(Tell(s.rack, handback.availability(s, idle=True)))
+        s.availability_revision = rising(s.availability_revision, now)
+        out.append(Tell(s.rack, handback.availability(s, restate=asked.id)))
     else:
         token = s.plan.token if s.plan.cordon_left else None
-        out.append(Tell(s.rack, s.as_plan(s.plan).model_copy(update={"token": token})))
+        said = s.as_plan(s.plan).model_copy(update={"token": token, "restate": asked.id})
+        out.append(Tell(s.rack, said))
 
 
 def _reconcile(s: State, now: datetime, out: list[Decision]) -> None:

@@ -81,7 +81,7 @@ def _take(s: State, event: Event, now: datetime, out: list[Decision]) -> None:
         case Available():
             _available(s, event, out)
         case Plan():
-            restating.heard(s, str(event.node))
+            restating.heard(s, str(event.node), event.restate)
             holds.take_plan(s, event, now, out)
         case Fault():
             holds.take_fault(s, event, now, out)
@@ -123,8 +123,8 @@ def _available(s: State, said: Available, out: list[Decision]) -> None:
         member.revision, member.available, member.cause = said.revision, said.available, said.cause
     plan = s.plans.get(node)
     if said.idle:
-        restating.heard(s, node)
-        if plan is not None:
+        restating.heard(s, node, said.restate)
+        if plan is not None and said.revision > plan.plan.revision:
             del s.plans[node]
     if said.handed_back is None or said.handed_back in s.handed_back:
         return

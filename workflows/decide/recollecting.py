@@ -34,7 +34,7 @@ def take_level(s: State, said: RackAvailability, now: datetime, out: list[Decisi
             members=len(said.members),
             unavailable={str(node): cause for node, cause in said.unavailable.items()},
         )
-    if said.restated and rack in s.restating:
+    if said.restated and said.restate == str(s.epoch) and rack in s.restating:
         s.restating.remove(rack)
         _restated(s, said, now, out)
 

@@ -31,9 +31,11 @@ def ask_members(s: State, members: tuple[str, ...], restate_id: str, out: list[D
     out.extend(Tell(Entity.node(node), Restate(guard=s.entity, id=restate_id)) for node in members)
 
 
-def heard(s: State, node: str) -> None:
-    """The node has said its plan, or that it has none."""
+def heard(s: State, node: str, restate_id: str) -> None:
+    """The node has said its plan, or that it has none. A late answer to an earlier question does not count."""
     for restating in s.restating.values():
+        if restating.id != restate_id:
+            continue
         restating.unanswered = tuple(name for name in restating.unanswered if name != node)
 
 
@@ -52,7 +54,9 @@ def finish(s: State, now: datetime, out: list[Decision]) -> None:
                 tokens[NodeId(node)] = (held.plan.plan, held.plan.attempt, token)
             elif held.status is PlanStatus.ASKED:
                 plans.append(held.plan)
-        said = s.stamped(pool, now).model_copy(update={"restated": True, "plans": tuple(plans), "tokens": tokens})
+        said = s.stamped(pool, now).model_copy(
+            update={"restated": True, "restate": restating.id, "plans": tuple(plans), "tokens": tokens}
+        )
         out.append(Tell(restating.guard, said))
 
 

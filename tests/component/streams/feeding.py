@@ -88,6 +88,7 @@ class Told:
     def __init__(self, settings: Settings, topic: str = FAULTS) -> None:
         self._consumer = consumer(settings, "told", topic)
         self.records: list = []
+        self._faults: list[Fault] = []
 
     async def __aenter__(self) -> Self:
         await self._consumer.start()
@@ -108,7 +109,9 @@ class Told:
             self.records += [record for records in found.values() for record in records]
 
     def faults(self) -> list[Fault]:
-        return [Fault.model_validate_json(record.value) for record in self.records]
+        """Every record so far as a fault; each is read once."""
+        self._faults += [Fault.model_validate_json(record.value) for record in self.records[len(self._faults) :]]
+        return self._faults
 
     def of(self, node: str) -> list[Fault]:
         return [fault for fault in self.faults() if fault.seat.node == NodeId(node)]

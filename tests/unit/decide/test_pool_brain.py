@@ -190,8 +190,13 @@ def test_a_reloaded_guard_asks_its_racks_and_waits() -> None:
     assert {message.id for message in actor.said(Restate)} == {str(actor.state.epoch)}
     actor.told(ask("n2", "b", order=2), t=11)
     assert "every rack" in actor.said(Queued)[0].reason
+    epoch = str(actor.state.epoch)
+    actor.told(level("r1", 8, restated=True, restate="1"), t=11)
+    assert actor.state.restating == ["r1", "r2"]
     tokens = {NodeId("n3"): ("c", 2, Token(5, 5)), NodeId("n1"): ("a", 1, token)}
-    actor.told(level("r1", 9, restated=True, tokens=tokens), level("r2", 9, restated=True), t=12)
+    actor.told(
+        level("r1", 9, restated=True, restate=epoch, tokens=tokens), level("r2", 9, restated=True, restate=epoch), t=12
+    )
     assert set(actor.state.slots) == {"n1", "n3"}
     assert actor.state.line != {}
     assert begin(actor, token=token).startswith("token")

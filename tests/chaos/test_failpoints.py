@@ -1,0 +1,40 @@
+"""Killed between any two effects, each process ends up where it would have: one repair, and no act twice in one attempt."""
+
+import pytest
+
+POINTS = [
+    ("streams", "fault acknowledged"),
+    ("streams", "view written"),
+    ("bridge", "signal acknowledged"),
+    ("bridge", "offset committed"),
+    ("decide", "decision taken"),
+    ("decide", "task completed"),
+    ("decide", "parent signalled"),
+    ("decide", "child completed"),
+    ("act", "begin accepted"),  # the first pass is node.evict, the second node.reboot
+    ("act", "begin accepted:2"),
+    ("act", "act called"),
+    ("act", "act called:2"),
+    ("act", "answer returned"),
+    ("act", "answer returned:2"),
+]
+
+
+@pytest.mark.parametrize(("process", "point"), POINTS, ids=lambda value: value.replace(" ", "-"))
+async def test_killed_there_the_end_is_the_same(fleet, patient, process, point):
+    once = fleet.data / f"died-{point.replace(' ', '-')}"
+    once.touch()  # while it exists the process lives: it starts, catches up and is ready before it is to die
+    await fleet.stop(process)
+    fleet.start(process, GPUWARD_FAILPOINT=point, GPUWARD_FAILPOINT_ONCE=str(once))
+    await fleet.ready(process)
+    restarts = fleet.restarts.get(process, 0)
+
+    once.unlink()
+    await patient.falls_off_the_bus()
+    await patient.heals(within_s=200)
+
+    assert once.exists(), f"{process} never came to {point!r}"
+    assert fleet.restarts[process] == restarts + 1
+    # An eviction of unknown outcome ends its attempt before the reboot; the next attempt is of the next rung.
+    assert await patient.count("reboot") + await patient.count("power_cycle") == 1
+    await patient.never_twice()
