@@ -134,6 +134,8 @@ def _condition_stands(host: Host, act: NodeAct, *, each: bool) -> None:
     elsewhere = [uuid for uuid in act.gpus if host.gpu(uuid) is None]
     if elsewhere:
         raise Refused(f"condition: {', '.join(elsewhere)} does not sit on {act.node}")
+    if act.ordered_by:
+        return
     if not act.fault_classes:
         raise Refused("condition: the act names no condition, so none can be proven")
     standing = Standing(host, act.gpus, act.fault_classes)

@@ -23,7 +23,8 @@ class KeepOff:
         """
         try:
             power = power_of(self._powers, act)
-            permitted(act)
+            if not act.ordered_by:
+                permitted(act)
             cordons = await power.cordon(act.node, OWNER, _reason(act))
         except Refused as refused:
             return CordonResult(result="refused", reason=refused.reason)
@@ -44,4 +45,6 @@ class KeepOff:
 
 
 def _reason(act: NodeAct) -> str:
+    if act.ordered_by:
+        return f"gpuward: ordered by {act.ordered_by}"
     return f"gpuward plan {act.plan} attempt {act.attempt}: {', '.join(act.fault_classes) or 'asked'}"

@@ -29,6 +29,8 @@ class Recheck:
             return Proof(proven=False, gone=True, reason=f"{act.node} has booted anew: {host.boot_id}", **known)
         if elsewhere := [uuid for uuid in act.gpus if host.gpu(uuid) is None]:
             return Proof(proven=False, gone=True, reason=f"{', '.join(elsewhere)} left {act.node}", **known)
+        if act.ordered_by:
+            return Proof(proven=True, reason=f"ordered by {act.ordered_by}", **known)
         standing = Standing(host, act.gpus, act.fault_classes)
         if standing.any:
             return Proof(proven=True, **known)

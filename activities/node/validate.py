@@ -77,7 +77,7 @@ def _is_judged(what: str, act: NodeAct) -> bool:
     `what` is a UUID, or a diagnostic's `test:UUID`; one that names no GPU is always judged.
     """
     uuid = what.rpartition(":")[2]
-    return not act.gpus or not uuid.startswith("GPU-") or uuid in act.gpus
+    return act.whole_node or not act.gpus or not uuid.startswith("GPU-") or uuid in act.gpus
 
 
 def _wrong(host: Host, act: NodeAct) -> Iterator[tuple[str, str]]:

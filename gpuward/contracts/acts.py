@@ -32,6 +32,10 @@ class NodeAct(Contract):
     guard: Entity | None = None
     limits: Limits = Limits()
     fault_classes: tuple[str, ...] = ()
+    ordered_by: str = ""
+    """The person who ordered it. No condition has to stand for it, and a cordon is theirs to make in a watched pool too."""
+    whole_node: bool = False
+    """The remedy is of the whole node: `gpus` only say where the condition is proven, and all of the node is validated."""
 
 
 class ActResult(Contract):

@@ -31,6 +31,8 @@ class RemediationInput(Contract):
     fault_ids: tuple[str, ...] = ()
     fault_classes: tuple[str, ...] = ()
     because: str = ""
+    ordered_by: str = ""
+    """The person who ordered it, where no fault did: a drain by directive."""
 
     @property
     def entity(self) -> Entity:

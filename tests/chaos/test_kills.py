@@ -61,7 +61,8 @@ class Load:
 
 
 def _told(fleet):
-    return {(fault["entity"], code) for fault in fleet.ledger.faults for code in fault.get("codes", ())}
+    faults = [fault for fault in fleet.ledger.faults if isinstance(fault, dict)]  # other tests put garbage there
+    return {(fault["entity"], code) for fault in faults for code in fault.get("codes", ())}
 
 
 async def _seats(fleet):
@@ -77,6 +78,7 @@ async def _killed(fleet, kills):
     await fleet.born(*(f"gpu/{uuid}" for _, uuid, _ in seats), timeout=120)
     load = Load(fleet, seats, chance)
     restarts = fleet.restarts.get("streams", 0)
+    acts = len((await fleet.world.counts()).acts)
     for _ in range(kills):
         new = await load.some(min(AT_ONCE, len(seats) * len(CODES) // (kills + 1)))
         few = chance.randint(1, max(1, len(new) // 4))
@@ -94,12 +96,8 @@ async def _killed(fleet, kills):
     async with asyncio.timeout(30):
         await fleet.ready("streams")
     assert fleet.restarts["streams"] == restarts + kills
-    assert not any(counts.get(act) for node, counts in (await _since(fleet)).items() for act in ("reset",)), "a reset"
+    assert acts == len((await fleet.world.counts()).acts), "something was done about it"
     return f"{kills} kills, {len(load.due)} faults due, 0 lost"
-
-
-async def _since(fleet):
-    return (await fleet.world.counts()).totals
 
 
 @pytest.mark.timeout(400)

@@ -179,6 +179,7 @@ def _start(s: State, plan: OpenPlan, grant: Granted, now: datetime, out: list[De
         fault_ids=plan.fault_ids,
         fault_classes=need.fault_classes,
         because=need.because,
+        ordered_by="" if need.fault_classes else s.drain_by,
     )
     out.append(StartRemediation(request))
     out.append(

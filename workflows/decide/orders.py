@@ -48,7 +48,8 @@ def remind(s: State, now: datetime, out: list[Decision]) -> None:
 def _cordon(s: State, order: Directive, now: datetime, out: list[Decision]) -> None:
     s.cordoned_by, s.remind = order.person, now + timedelta(seconds=REMIND_S)
     if s.seat is not None:
-        perform(s, "node.cordon", node_act(s, s.plan), out)
+        act = node_act(s, s.plan).model_copy(update={"ordered_by": order.person})
+        perform(s, "node.cordon", act, out)
 
 
 def _release(s: State, order: Directive, now: datetime, out: list[Decision]) -> None:

@@ -74,6 +74,8 @@ class Attempt:
             guard=start.guard,
             limits=start.limits,
             fault_classes=start.fault_classes,
+            ordered_by=start.ordered_by,
+            whole_node=not start.gpus,
         )
 
     def _question(self, now: datetime) -> acts.PersonAsked:

@@ -32,25 +32,25 @@ _TAKES: dict[Order, frozenset[EntityKind]] = {
 
 
 @answered
-async def cordon(name: str, /, *, reason: Reason, options: Options = PLAIN) -> Answer:
+async def cordon(name: str, /, *, reason: Reason = "", options: Options = PLAIN) -> Answer:
     """Keep work off a node; gpuward will not give it back by itself."""
     return await _direct(Order.CORDON, name, reason, options)
 
 
 @answered
-async def release(name: str, /, *, reason: Reason, options: Options = PLAIN) -> Answer:
+async def release(name: str, /, *, reason: Reason = "", options: Options = PLAIN) -> Answer:
     """Give back a node or GPU that was cordoned, quarantined or retired."""
     return await _direct(Order.RELEASE, name, reason, options)
 
 
 @answered
-async def drain(name: str, /, *, reason: Reason, options: Options = PLAIN) -> Answer:
+async def drain(name: str, /, *, reason: Reason = "", options: Options = PLAIN) -> Answer:
     """Take the work off a node, as its pool's drain mode says."""
     return await _direct(Order.DRAIN, name, reason, options)
 
 
 @answered
-async def retire(name: str, /, *, reason: Reason, options: Options = PLAIN) -> Answer:
+async def retire(name: str, /, *, reason: Reason = "", options: Options = PLAIN) -> Answer:
     """Take a GPU or node out of the fleet for good, in the seat where it stands now."""
     return await _direct(Order.RETIRE, name, reason, options)
 

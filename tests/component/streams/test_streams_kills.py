@@ -21,13 +21,15 @@ from tests.unit.streams.making import batch, gpu, sample, slot, xid
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 GPUS = 8
 IN_FLIGHT = 64
+BACKLOG = 2000
+"""So many faults may wait at most: what is tested is loss, not how much a loaded machine can take in."""
 
 
 class Load:
     """Nodes that appear one after the other; each GPU of each falls off the bus once. `due` is what must be told."""
 
-    def __init__(self, settings, rate: float) -> None:
-        self._settings, self._pause = settings, IN_FLIGHT / rate
+    def __init__(self, settings, told: Told, rate: float) -> None:
+        self._settings, self._told, self._pause = settings, told, IN_FLIGHT / rate
         self.due: set[str] = set()
         self._over = asyncio.Event()
 
@@ -39,8 +41,9 @@ class Load:
             number = 0
             while not self._over.is_set():
                 began = time.monotonic()
-                await asyncio.gather(*(self._node(producer, number + i) for i in range(IN_FLIGHT // GPUS)))
-                number += IN_FLIGHT // GPUS
+                if len(self.due) - len(self._told.records) < BACKLOG:
+                    await asyncio.gather(*(self._node(producer, number + i) for i in range(IN_FLIGHT // GPUS)))
+                    number += IN_FLIGHT // GPUS
                 await asyncio.wait(
                     [asyncio.create_task(self._over.wait())],
                     timeout=max(0.0, self._pause - (time.monotonic() - began)),
@@ -60,10 +63,10 @@ class Load:
 async def killed(settings, tmp_path, kills: int, rate: float) -> str:
     """Runs the load, kills the worker whenever another random number of faults was told, and checks the end."""
     chance = random.Random(7)
-    load = Load(settings, rate)
     started = time.monotonic()
     worker = Worker(settings, tmp_path / "worker.log")
     async with Told(settings) as told:
+        load = Load(settings, told, rate)
         feeding = asyncio.create_task(load.run())
         try:
             for _ in range(kills):
@@ -75,7 +78,7 @@ async def killed(settings, tmp_path, kills: int, rate: float) -> str:
             load.stop()
             await feeding
         async with worker:
-            await told.until(lambda told: load.due <= {f.entity for f in told.faults()}, within_s=240)
+            await told.until(lambda told: load.due <= {one.entity for one in told.faults()}, within_s=240)
             assert await worker.stop() == 0
         raised = [fault for fault in told.faults() if fault.phase == "raised"]
     ids = {fault.entity: {one.fault_id for one in raised if one.entity == fault.entity} for fault in raised[:50]}
