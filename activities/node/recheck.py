@@ -29,10 +29,8 @@ class Recheck:
             return Proof(proven=False, gone=True, reason=f"{act.node} has booted anew: {host.boot_id}", **known)
         if elsewhere := [uuid for uuid in act.gpus if host.gpu(uuid) is None]:
             return Proof(proven=False, gone=True, reason=f"{', '.join(elsewhere)} left {act.node}", **known)
-        if act.ordered_by:
-            return Proof(proven=True, reason=f"ordered by {act.ordered_by}", **known)
         standing = Standing(host, act.gpus, act.fault_classes)
-        if standing.any:
+        if act.ordered_by or standing.any:
             return Proof(proven=True, **known)
         classes = ", ".join(act.fault_classes) or "no condition"
         if act.fault_classes and standing.measured:

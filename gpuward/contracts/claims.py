@@ -204,7 +204,8 @@ class AttemptEnded(Contract):
 
 class Approved(Contract):
     """node → claimant in quarantine: a person said yes. Its next rung may be tried; where none is left, it is accepted as
-    it is. Answered with a newer claim."""
+    it is. Answered with a newer claim.
+    """
 
     kind: Literal["approved"] = "approved"
     plan: str
@@ -273,7 +274,8 @@ class TokenRenewed(Contract):
 
 class Restate(Contract):
     """Say again what you hold. pool guard → rack: answered with a restated `RackAvailability`, after rack → node (answered
-    with the plan and its token, or the availability). node → gpu, after the node lost its memory: answered with the claim."""
+    with the plan and its token, or the availability). node → gpu, after the node lost its memory: answered with the claim.
+    """
 
     kind: Literal["restate"] = "restate"
     guard: Entity

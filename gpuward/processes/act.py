@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from temporalio.client import Client
+from temporalio.worker import Worker
+
 from activities.interlock import Interlock
 from activities.powers import Powers
 from activities.registry import build, on_queue
 from activities.simulated.power import SimulatedPower
-from temporalio.client import Client
-from temporalio.worker import Worker
-
 from gpuward.contracts.actions import ACT_QUEUE, LEDGER_QUEUE
 from gpuward.contracts.errors import Transient
 from gpuward.runtime.health import Health

@@ -31,7 +31,8 @@ def with_kernel_log(kernel_log: Path | None, node: str | None) -> Body:
         return body
 
     def local(settings: Settings) -> Sequence[NodeSource]:
-        return [LocalNode(NodeId(node or settings.host), [KernelLogFileCollector(kernel_log) if kernel_log else KernelLogCollector()])]
+        reader = KernelLogFileCollector(kernel_log) if kernel_log else KernelLogCollector()
+        return [LocalNode(NodeId(node or settings.host), [reader])]
 
     async def run(settings: Settings, health: Health, stop: asyncio.Event) -> None:
         await _run(settings, health, stop, local)

@@ -52,5 +52,7 @@ def _port(settings: Settings) -> int:
 def address_of(settings: Settings) -> str:
     """Base URL of the world. Raises Permanent where there is none."""
     if settings.world is None:
-        raise Permanent("No simulated world is known here: start `gpuward world`, or name its data directory with --data.")
+        raise Permanent(
+            "No simulated world is known here: start `gpuward world`, or name its data directory with --data."
+        )
     return settings.world

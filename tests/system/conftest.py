@@ -10,7 +10,6 @@ import pytest_asyncio
 
 from tests.system.fleet import BUDGET, Fleet
 
-
 RACKS = int(os.environ.get("GPUWARD_TEST_RACKS", "24"))
 OF_ONE = ("r01", "r02")
 ONE = {**BUDGET, "concurrent": 1, "per_rack": 1}

@@ -66,7 +66,9 @@ class Ledger:
                     await self._changed.wait()
                 return answer
         except TimeoutError:
-            last = "\n".join(f"  {o.time:%H:%M:%S} {o.entity} {o.what} {o.name} {o.result} {o.text}" for o in self.outcomes[-25:])
+            last = "\n".join(
+                f"  {o.time:%H:%M:%S} {o.entity} {o.what} {o.name} {o.result} {o.text}" for o in self.outcomes[-25:]
+            )
             raise TimeoutError(f"{what} did not come within {timeout} s; the last of the ledger:\n{last}") from None
 
     def of(self, *entities: str, what: OutcomeKind | None = None) -> list[Outcome]:
@@ -100,7 +102,9 @@ def write_policy(path: Path, racks: Iterable[str], **more: Any) -> Path:
 class Fleet:
     """Processes by name. Ends everything that it started."""
 
-    def __init__(self, data: Path, *, racks: int, nodes: int, gpus: int, pools: dict[str, Any] | None = None, **env: str) -> None:
+    def __init__(
+        self, data: Path, *, racks: int, nodes: int, gpus: int, pools: dict[str, Any] | None = None, **env: str
+    ) -> None:
         self.data = data
         self.racks = [f"r{n:02d}" for n in range(1, racks + 1)]
         policy_file = write_policy(data / "policy.yaml", self.racks, **(pools or {}))
@@ -206,8 +210,15 @@ class Fleet:
     async def command(self, *words: str, check: bool = True) -> tuple[int, str, str]:
         """Runs the command line as a person would; (exit status, stdout, stderr)."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gpuward", *words, "--data", str(self.data),
-            env=self.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            sys.executable,
+            "-m",
+            "gpuward",
+            *words,
+            "--data",
+            str(self.data),
+            env=self.env,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
         out, err = await process.communicate()
         code = process.returncode or 0
@@ -220,7 +231,11 @@ class Fleet:
 
     def moves(self, pool: str) -> list[tuple[str, str]]:
         """What became of the pool guard's slots, in order."""
-        return [(str(o.before), str(o.after)) for o in self.ledger.of(pool, what=OutcomeKind.DECISION) if o.before and o.after]
+        return [
+            (str(o.before), str(o.after))
+            for o in self.ledger.of(pool, what=OutcomeKind.DECISION)
+            if o.before and o.after
+        ]
 
     async def born(self, *entities: str, timeout: float = 60) -> None:
         """Waits until each of these has its first ledger record."""

@@ -32,10 +32,14 @@ async def test_a_second_failure_after_the_act_waits_and_is_repaired_before_the_n
     second = await fleet.gpu(node, 1)
     await fleet.born(f"gpu/{second}")
     await fleet.world.inject(node=node, gpu=0, fault="xid", code=119)
-    await fleet.ledger.until(lambda _: [e for e in fleet.ledger.edges(f"node/{node}") if e[1] == "repairing"], 60, "the act")
+    await fleet.ledger.until(
+        lambda _: [e for e in fleet.ledger.edges(f"node/{node}") if e[1] == "repairing"], 60, "the act"
+    )
     await fleet.world.inject(node=node, gpu=second, fault="xid", code=79)
     await fleet.ledger.until(
-        lambda _: _healed(fleet, node)(None) and (("validating", "healthy") in fleet.ledger.edges(f"gpu/{second}")), 150, "both repairs"
+        lambda _: _healed(fleet, node)(None) and (("validating", "healthy") in fleet.ledger.edges(f"gpu/{second}")),
+        150,
+        "both repairs",
     )
     back = [o for o in fleet.ledger.of(f"node/{node}") if o.name == "handed_back"]
     counts = await fleet.world.counts()
@@ -60,7 +64,9 @@ async def test_a_node_whose_reboot_hangs_stays_charged_and_the_other_does_not_st
     hanging, waiting = await _born(fleet, rack, 1, 2)
     await fleet.world.misbehave(hanging, "hang_reboot", times=10)
     await fleet.world.inject(node=hanging, fault="xid", code=79)
-    await fleet.ledger.until(lambda _: [e for e in fleet.ledger.edges(f"node/{hanging}") if e[1] == "repairing"], 60, "the act")
+    await fleet.ledger.until(
+        lambda _: [e for e in fleet.ledger.edges(f"node/{hanging}") if e[1] == "repairing"], 60, "the act"
+    )
     await fleet.world.inject(node=waiting, fault="xid", code=79)
     await fleet.ledger.until(
         lambda _: fleet.ledger.edges(f"node/{hanging}")[-1][1] == "quarantined", 180, "the hanging node in quarantine"
@@ -77,7 +83,9 @@ async def test_a_stop_holds_and_a_resume_goes_on(fleet, rack):
     gpu = f"gpu/{await fleet.gpu(node)}"
     await fleet.ledger.until(lambda _: fleet.ledger.of(gpu, what=OutcomeKind.INCIDENT_OPENED), 60, "the incident")
     await fleet.ledger.until(
-        lambda _: [o for o in fleet.ledger.of(f"pool/pool-{rack}") if o.name == "queued"] or fleet.moves(f"pool/pool-{rack}"),
+        lambda _: (
+            [o for o in fleet.ledger.of(f"pool/pool-{rack}") if o.name == "queued"] or fleet.moves(f"pool/pool-{rack}")
+        ),
         30,
         "the guard's answer",
     )
@@ -90,19 +98,27 @@ async def test_a_stop_holds_and_a_resume_goes_on(fleet, rack):
 async def test_a_persons_cordon_made_midway_is_never_undone(fleet, rack):
     (node,) = await _born(fleet, rack, 1)
     await fleet.world.inject(node=node, fault="xid", code=79)
-    await fleet.ledger.until(lambda _: [e for e in fleet.ledger.edges(f"node/{node}") if e[1] == "repairing"], 60, "the act")
+    await fleet.ledger.until(
+        lambda _: [e for e in fleet.ledger.edges(f"node/{node}") if e[1] == "repairing"], 60, "the act"
+    )
     await fleet.world.person("cordon", node, owner="person/operator", reason="do not touch")
-    await fleet.ledger.until(lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "handed_back"], 120, "the hand-back")
+    await fleet.ledger.until(
+        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "handed_back"], 120, "the hand-back"
+    )
     assert list((await fleet.world.host(node)).cordons) == ["person/operator"]
 
 
 async def test_a_directive_cordons_and_releases(fleet, rack):
     (node,) = await _born(fleet, rack, 1)
     await fleet.command("cordon", node, "--reason", "a look at the cables")
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("healthy", "maintenance")], 60, "the cordon")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("healthy", "maintenance")], 60, "the cordon"
+    )
     await _cordons(fleet, node, ["gpuward"])
     await fleet.command("release", node)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("maintenance", "healthy")], 60, "the release")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("maintenance", "healthy")], 60, "the release"
+    )
     await _cordons(fleet, node, [])
 
 
@@ -115,7 +131,11 @@ async def _cordons(fleet, node, owners):
 async def test_a_directive_drains_and_hands_back(fleet, rack):
     (node,) = await _born(fleet, rack, 1)
     await fleet.command("drain", node, "--reason", "new cables")
-    await fleet.ledger.until(lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "node.evict" and o.result == "done"], 60, "the drain")
+    await fleet.ledger.until(
+        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "node.evict" and o.result == "done"],
+        60,
+        "the drain",
+    )
     assert (await fleet.world.counts()).of(node, "evict") == 1
     await fleet.command("release", node)
     await _cordons(fleet, node, [])

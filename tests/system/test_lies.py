@@ -4,7 +4,9 @@ from gpuward.contracts.outcomes import OutcomeKind
 
 
 def _quarantined(fleet, node):
-    return lambda _: fleet.ledger.edges(f"node/{node}")[-1:] and fleet.ledger.edges(f"node/{node}")[-1][1] == "quarantined"
+    return lambda _: (
+        fleet.ledger.edges(f"node/{node}")[-1:] and fleet.ledger.edges(f"node/{node}")[-1][1] == "quarantined"
+    )
 
 
 async def _ready(fleet, rack):
@@ -30,7 +32,9 @@ async def test_an_act_whose_answer_is_lost_is_observed_and_not_issued_again(flee
     node, _ = await _ready(fleet, rack)
     await fleet.world.misbehave(node, "act_and_lose_answer")
     await fleet.world.inject(node=node, fault="xid", code=79)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 120, "the repair")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 120, "the repair"
+    )
     assert (await fleet.world.counts()).of(node, "reboot") == 1
     acts = [o for o in fleet.ledger.of(f"node/{node}", what=OutcomeKind.ACT) if o.name == "node.reboot"]
     assert [o.result for o in acts if o.result] == ["unknown"]
@@ -54,12 +58,16 @@ async def test_a_fault_of_an_earlier_boot_touches_nothing(fleet, rack):
     host = await fleet.world.host(node)
     await fleet.world.act(node, "reboot")  # somebody else booted it; this counts once
     await fleet.ledger.until(
-        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "inventory" and host.boot_id not in o.text], 60, "the new boot"
+        lambda _: [o for o in fleet.ledger.of(f"node/{node}") if o.name == "inventory" and host.boot_id not in o.text],
+        60,
+        "the new boot",
     )
     line = f"NVRM: Xid (PCI:{host.gpus[0].slot[:-2]}): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
     await fleet.world.inject(node=node, fault="kernel", lines=[line], boot_id=host.boot_id)
     await fleet.ledger.until(
-        lambda all_: [o for o in all_ if str(o.entity) in (gpu, f"node/{node}") and o.name == "earlier_boot"], 60, "the record of the late line"
+        lambda all_: [o for o in all_ if str(o.entity) in (gpu, f"node/{node}") and o.name == "earlier_boot"],
+        60,
+        "the record of the late line",
     )
     counts = await fleet.world.counts()
     assert (counts.of(node, "reboot"), counts.of(node, "power_cycle")) == (1, 0)
@@ -77,6 +85,8 @@ async def test_a_gpu_moved_to_another_node_is_the_same_actor_in_a_new_seat(fleet
     line = f"NVRM: Xid (PCI:{slot[:-2]}): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
     await fleet.world.inject(node=source, fault="kernel", lines=[line], boot_id=old.boot_id)
     await fleet.world.inject(node=target, gpu=uuid, fault="xid", code=79)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{target}")[-1:] == [("validating", "healthy")], 120, "the repair")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{target}")[-1:] == [("validating", "healthy")], 120, "the repair"
+    )
     counts = await fleet.world.counts()
     assert (counts.of(target, "reboot"), counts.of(source, "reboot")) == (1, 0)

@@ -10,7 +10,9 @@ async def test_a_memory_error_burst_is_one_incident_and_one_reset(fleet, rack):
     gpu = f"gpu/{await fleet.gpu(node)}"
     await fleet.born(gpu, f"node/{node}", f"pool/pool-{rack}")
     await fleet.world.inject(node=node, fault="dram")  # 48 + 63 + 154(0x4) within a second
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 90, "the repair")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 90, "the repair"
+    )
     assert len(fleet.ledger.of(gpu, what=OutcomeKind.INCIDENT_OPENED)) == 1
     counts = await fleet.world.counts()
     assert (counts.of(node, "reset"), counts.of(node, "reboot"), counts.of(node, "evict")) == (1, 0, 1)
@@ -22,7 +24,9 @@ async def test_a_gpu_off_the_bus_is_rebooted_even_where_the_driver_asks_for_a_re
     await fleet.born(gpu, f"node/{node}", f"pool/pool-{rack}")
     await fleet.world.inject(node=node, fault="xid", code=79)
     await fleet.world.inject(node=node, fault="xid", code=154, to=1)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 90, "the repair")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(f"node/{node}")[-1:] == [("validating", "healthy")], 90, "the repair"
+    )
     counts = await fleet.world.counts()
     assert (counts.of(node, "reset"), counts.of(node, "reboot")) == (0, 1)
 
@@ -43,11 +47,22 @@ async def test_an_unknown_xid_is_cordoned_and_a_person_asked_and_nothing_is_rese
     gpu = f"gpu/{await fleet.gpu(node)}"
     await fleet.born(gpu, entity, f"pool/pool-{rack}")
     await fleet.world.inject(node=node, fault="xid", code=999)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "quarantined", 60, "quarantine")
-    await fleet.ledger.until(lambda all_: any(o.what is OutcomeKind.PERSON_ASKED and node in str(o.entity) for o in all_), 30, "the question")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "quarantined",
+        60,
+        "quarantine",
+    )
+    await fleet.ledger.until(
+        lambda all_: any(o.what is OutcomeKind.PERSON_ASKED and node in str(o.entity) for o in all_), 30, "the question"
+    )
     assert "gpuward" in str((await fleet.world.host(node)).cordons)
     counts = await fleet.world.counts()
-    assert (counts.of(node, "reset"), counts.of(node, "reboot"), counts.of(node, "power_cycle"), counts.of(node, "evict")) == (0, 0, 0, 0)
+    assert (
+        counts.of(node, "reset"),
+        counts.of(node, "reboot"),
+        counts.of(node, "power_cycle"),
+        counts.of(node, "evict"),
+    ) == (0, 0, 0, 0)
     assert ("free", "granted") in fleet.moves(f"pool/pool-{rack}")  # the cordon takes a slot of the budget
 
 
@@ -61,7 +76,9 @@ async def test_a_storm_of_teardown_xids_opens_nothing(fleet, rack):
     # A fault behind the storm on the same node proves that all of it was read.
     await fleet.world.inject(node=nodes[0], fault="xid", code=31)
     last = f"gpu/{await fleet.gpu(nodes[0])}"
-    await fleet.ledger.until(lambda _: fleet.ledger.of(last, what=OutcomeKind.RECORDED), 120, "the fault behind the storm")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.of(last, what=OutcomeKind.RECORDED), 120, "the fault behind the storm"
+    )
     await asyncio.sleep(1)
     new = [o for o in fleet.ledger.outcomes[outcomes:] if str(o.entity) in concerned]
     raised = [f for f in fleet.ledger.faults[faults:] if f["entity"] in concerned]

@@ -2,6 +2,7 @@
 
 from gpuward.contracts.outcomes import OutcomeKind
 
+
 async def test_xid_79_ends_with_one_reboot_and_a_node_handed_back(fleet, rack):
     node = f"{rack}-n01"
     uuid = await fleet.gpu(node)
@@ -11,8 +12,10 @@ async def test_xid_79_ends_with_one_reboot_and_a_node_handed_back(fleet, rack):
 
     await fleet.world.inject(node=node, gpu=uuid, fault="xid", code=79)
     await fleet.ledger.until(
-        lambda _: fleet.ledger.edges(gpu)[-1:] == [("validating", "healthy")]
-        and fleet.ledger.edges(entity)[-1:] == [("validating", "healthy")],
+        lambda _: (
+            fleet.ledger.edges(gpu)[-1:] == [("validating", "healthy")]
+            and fleet.ledger.edges(entity)[-1:] == [("validating", "healthy")]
+        ),
         90,
         "the repair",
     )

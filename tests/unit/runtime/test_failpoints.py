@@ -11,7 +11,9 @@ SCRIPT = "from gpuward.runtime.failpoints import hit; hit('act called'); print('
 
 
 def run(**env):
-    return subprocess.run([sys.executable, "-c", SCRIPT], env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT], env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
 
 
 def test_nothing_happens_unless_it_is_asked_for():

@@ -21,7 +21,8 @@ def test_the_version_is_the_content(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("pools: [", "is not YAML"), ("pool: []", "is not a policy"), ("faults: [{classes: [a]}]", "is not a policy")]
+    ("text", "said"),
+    [("pools: [", "is not YAML"), ("pool: []", "is not a policy"), ("faults: [{classes: [a]}]", "is not a policy")],
 )
 def test_a_wrong_file_is_said_in_a_sentence(tmp_path, text, said):
     file = tmp_path / "p.yaml"
