@@ -200,7 +200,11 @@ def _renew(s: State, plan: OpenPlan, renewal: TokenRenewed, out: list[Decision])
 
 
 def _tell_phase(plan: OpenPlan, names: tuple[str, ...] | list[str], out: list[Decision]) -> None:
+    """Tells the GPUs where the attempt has got to. The drain is not worth a message of its own (two workflow tasks for
+    each GPU): the GPU walks through it when it hears of the act."""
     assert plan.phase is not None
+    if plan.phase is Lifecycle.DRAINING:
+        return
     moved = LifecycleMoved(phase=plan.phase.value, plan=plan.id, attempt=plan.attempt)
     out.extend(Tell(Entity(name), moved) for name in names if _is_gpu(name))
 

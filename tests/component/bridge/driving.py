@@ -87,7 +87,7 @@ class BridgeProcess:
     async def shows(self, name: str, least: float, seconds: float = 20) -> None:
         """Waits until the metric has reached `least`."""
         async with asyncio.timeout(seconds):
-            while await self.metric(name) < least:  # noqa: ASYNC110 - another process: asking is the only way
+            while await self.metric(name) < least:
                 await asyncio.sleep(0.1)
 
     async def ended(self, seconds: float = 30) -> int:
@@ -181,7 +181,7 @@ class Drive:
         told: list[int] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while len(set(told := await self.seen(entity))) < count:  # noqa: ASYNC110
+                while len(set(told := await self.seen(entity))) < count:
                     await asyncio.sleep(0.1)
         return told
 

@@ -31,7 +31,7 @@ async def test_a_process_that_dies_is_started_again_and_said(settings):
         first = crew.pids()["projector"]
         os.kill(first, signal.SIGKILL)
         async with asyncio.timeout(40):
-            while crew.pids().get("projector", first) == first:  # noqa: ASYNC110 - only the kernel knows
+            while crew.pids().get("projector", first) == first:
                 await asyncio.sleep(0.05)
         await ready(settings.data, "projector")
         assert said == [

@@ -44,7 +44,7 @@ async def until(settings, holds, seconds: float = 40):
     records.create()
     try:
         async with asyncio.timeout(seconds):
-            while not (found := await holds(records)):  # noqa: ASYNC110 - another process writes
+            while not (found := await holds(records)):
                 await asyncio.sleep(0.05)
             return found
     finally:

@@ -112,8 +112,17 @@ def test_every_setting_is_documented_with_its_default():
 
 
 def test_no_setting_is_documented_that_does_not_exist():
-    known = {name for name, _ in settings()} | {"GPUWARD_CONFIG", "GPUWARD_PERSON", "GPUWARD_FAILPOINT", "GPUWARD_FAILPOINT_ONCE"}
-    nested = {name.replace(f"GPUWARD_{part}_", f"GPUWARD_{part}__") for part in ("KAFKA", "TEMPORAL", "SIMULATION") for name in known}
+    known = {name for name, _ in settings()} | {
+        "GPUWARD_CONFIG",
+        "GPUWARD_PERSON",
+        "GPUWARD_FAILPOINT",
+        "GPUWARD_FAILPOINT_ONCE",
+    }
+    nested = {
+        name.replace(f"GPUWARD_{part}_", f"GPUWARD_{part}__")
+        for part in ("KAFKA", "TEMPORAL", "SIMULATION")
+        for name in known
+    }
     for page in PAGES:
         named = set(re.findall(r"GPUWARD_[A-Z_]*[A-Z]", page.read_text()))
         assert named <= known | nested, f"{page.relative_to(ROOT)} names a setting that does not exist"
@@ -170,7 +179,9 @@ def test_every_metric_is_documented_and_says_when_nothing_counts_it():
         kind, labels, meaning = page[row.name]
         assert (kind, labels) == (row.kind, ", ".join(f"`{label}`" for label in row.labels))
         idle = "" if f'"{row.name}"' in sources() else " (not yet counted)"
-        assert meaning == f"{row.meaning}{idle}", f"docs/metrics.md: the meaning of {row.name} ends with {idle!r} or not"
+        assert meaning == f"{row.meaning}{idle}", (
+            f"docs/metrics.md: the meaning of {row.name} ends with {idle!r} or not"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -184,12 +195,16 @@ def test_links_lead_somewhere(page):
 def test_a_test_that_a_page_points_to_is_in_that_file(page):
     for text, target in _links(page):
         if target.endswith(".py") and re.fullmatch(r"`\w+`", text):
-            defined = {node.name for node in ast.walk(ast.parse((page.parent / target).read_text())) if hasattr(node, "name")}
+            defined = {
+                node.name for node in ast.walk(ast.parse((page.parent / target).read_text())) if hasattr(node, "name")
+            }
             assert text.strip("`") in defined
 
 
 def test_a_test_that_a_page_names_exists():
-    tests = {name for file in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"def (test_\w+)", file.read_text())}
+    tests = {
+        name for file in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"def (test_\w+)", file.read_text())
+    }
     files = {file.stem for file in (ROOT / "tests").rglob("test_*.py")}
     for page in PAGES:
         named = set(re.findall(r"`(test_\w+)`", page.read_text()))
@@ -198,7 +213,9 @@ def test_a_test_that_a_page_names_exists():
 
 def test_files_that_a_page_names_exist():
     for page in PAGES:
-        for name in re.findall(r"`((?:gpuward|ingest|streams|workflows|activities|tests|docs|deploy)/[\w/.-]+)`", page.read_text()):
+        for name in re.findall(
+            r"`((?:gpuward|ingest|streams|workflows|activities|tests|docs|deploy)/[\w/.-]+)`", page.read_text()
+        ):
             assert (ROOT / name).exists(), f"{page.relative_to(ROOT)} names {name}"
 
 
