@@ -30,6 +30,7 @@ from gpuward.contracts.acts import ActResult, NodeAct
 from gpuward.contracts.errors import Refused
 from gpuward.contracts.updates import Begin, BeginAnswer
 from gpuward.runtime.failpoints import hit
+from gpuward.runtime.metrics import counter
 
 BEGIN_WITHIN = timedelta(seconds=5)
 Call = Callable[[Power], Awaitable[dict[str, Any]]]
@@ -64,9 +65,12 @@ class Interlock:
                 await self._begun(name, act)
                 self._in_time(act)
             except Refused as refused:
+                counter("gpuward_interlock_refusals_total").labels(refused.reason.partition(":")[0]).inc()
                 return ActResult(result="refused", reason=refused.reason)
             hit("begin accepted")
-            return await _called(power, call)
+            result = await _called(power, call)
+            counter("gpuward_acts_total").labels(name, result.result).inc()
+            return result
 
     def _checked_on_paper(self, act: NodeAct) -> Power:
         power = power_of(self._powers, act)

@@ -13,6 +13,7 @@ from gpuward.contracts.errors import Transient
 from gpuward.contracts.identity import NodeId
 from gpuward.contracts.inventory import NodeInventory
 from gpuward.contracts.observations import CollectorFailed, Observation, ObservationBatch, observation_id
+from gpuward.runtime import metrics
 from ingest.collectors.protocol import NodeSource, Seen
 from ingest.delta import FULL_EVERY
 from ingest.limited import LimitedCall
@@ -129,6 +130,8 @@ class _Lane:
             self._sink.publish(batch)
 
     def _failed(self, reason: str, error: str) -> None:
+        if reason == "stalled":
+            metrics.counter("gpuward_collector_hung_total").labels("node").inc()
         if self._failing:
             return
         self._failing = True

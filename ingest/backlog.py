@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuward.contracts.observations import NodeSample, ObservationBatch
+from gpuward.runtime import metrics
+
+_DROPPED = metrics.counter("gpuward_publisher_dropped_total")
 
 
 @dataclass(slots=True, eq=False)
@@ -102,6 +105,7 @@ class Backlog:
             oldest = self._all.popleft()
             if not oldest.gone and not oldest.in_flight:
                 self.dropped.discrete += oldest.discrete
+                _DROPPED.labels("discrete").inc(oldest.discrete)
                 self.dropped.records += 1
                 self.remove(oldest)
 
@@ -116,6 +120,7 @@ class Backlog:
 
     def _drop_samples(self, record: Record) -> None:
         self.dropped.samples += record.samples
+        _DROPPED.labels("sample").inc(record.samples)
         record.samples, record.full = 0, False
         if not record.discrete:
             self.dropped.records += 1

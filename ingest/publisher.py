@@ -17,6 +17,7 @@ from gpuward.contracts.identity import NodeId
 from gpuward.contracts.inventory import NodeInventory
 from gpuward.contracts.observations import BATCH_TYPE, NodeSample, ObservationBatch, observation_id
 from gpuward.contracts.topics import INVENTORY, OBSERVATIONS
+from gpuward.runtime import metrics
 from ingest.backlog import Backlog, Record
 
 INVENTORY_TYPE = "gpuward.inventory"
@@ -181,6 +182,7 @@ class Publisher:
             self._away = False
             _log.info("brokers are back, sending what waits", waiting=len(self.backlog))
         self.counts.acknowledged += 1
+        metrics.counter("gpuward_publisher_batches_total").inc()
         return True
 
     def _ended(self, lane: str, task: asyncio.Task[None]) -> None:

@@ -28,7 +28,6 @@ METRICS: dict[str, Metric] = {
         Metric("gpuward_collector_hung_total", "counter", "polls that did not answer in time", ("collector",)),
         Metric("gpuward_streams_records_total", "counter", "records read", ("topic",)),
         Metric("gpuward_streams_faults_total", "counter", "faults acknowledged by Kafka", ("phase",)),
-        Metric("gpuward_streams_duplicates_total", "counter", "observations seen before"),
         Metric(
             "gpuward_streams_rerouted_total",
             "counter",

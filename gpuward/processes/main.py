@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -87,7 +88,17 @@ def run() -> None:
             bare = App(name="gpuward", result_action="return_value")
             _mount(bare, arguments[0], PROCESSES[arguments[0]])
             sys.exit(bare(arguments))
-        sys.exit(build()(arguments) or 0)
+        _leave(build()(arguments) or 0)
     except GpuwardError as error:
         print(f"gpuward: {error}", file=sys.stderr)
-        sys.exit(3)
+        _leave(3)
+
+
+def _leave(status: int) -> None:
+    """Ends the command. Where a Temporal client was used its native threads may still run, and taking the interpreter
+    down under them ends it with SIGABRT instead of the status."""
+    if "temporalio" in sys.modules:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

@@ -227,6 +227,7 @@ async def _create(
             topic_configs={
                 "cleanup.policy": "compact" if row.compacted else "delete",
                 "max.message.bytes": str(row.max_message_bytes),
+                "min.insync.replicas": str(min(2, settings.kafka.replication_factor)),
                 **({} if row.compacted else {"retention.ms": str(row.retention_ms)}),
                 **overrides.get(row.name, {}),
             },

@@ -149,7 +149,19 @@ def load(data: Path | None = None, **explicit: Any) -> Settings:
         settings = Settings(**explicit)
     except ValueError as error:
         raise Permanent(f"The settings are wrong: {error}") from error
-    return _with_run_file(settings)
+    return _with_run_file(_with_environment(settings, explicit))
+
+
+def _with_environment(settings: Settings, explicit: dict[str, Any]) -> Settings:
+    """A table of the file is read whole, and would hide the environment's variables for its own fields."""
+    updates: dict[str, Any] = {}
+    for name, model in {"kafka": KafkaSettings, "temporal": TemporalSettings, "simulation": SimulationSettings}.items():
+        if name not in explicit:
+            said = model()
+            updates[name] = getattr(settings, name).model_copy(
+                update={field: getattr(said, field) for field in said.model_fields_set}
+            )
+    return settings.model_copy(update=updates)
 
 
 def _with_run_file(settings: Settings) -> Settings:

@@ -32,7 +32,10 @@ async def stop(pool: str, /, *, reason: Reason = "", options: Options = PLAIN) -
 async def resume(pool: str, /, *, reason: Reason = "", options: Options = PLAIN) -> Answer:
     """Lift the stop of a pool, or of `fleet`."""
     entity, answer = await _tell("resume", pool, Resume(person=person(), reason=reason), options)
-    return Answer(_document("resume", entity, answer), f"{entity} goes on.")
+    text = f"{entity} goes on."
+    if answer.stopped:
+        text = f"{entity} is no longer stopped by itself, and still by the fleet: `gpuward resume fleet` lifts that."
+    return Answer(_document("resume", entity, answer), text)
 
 
 def _document(order: str, entity: Entity, answer: StopAnswer) -> Mapping[str, Any]:
