@@ -96,7 +96,8 @@ def run() -> None:
 
 def _leave(status: int) -> None:
     """Ends the command. Where a Temporal client was used its native threads may still run, and taking the interpreter
-    down under them ends it with SIGABRT instead of the status."""
+    down under them ends it with SIGABRT instead of the status.
+    """
     if "temporalio" in sys.modules:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -165,13 +165,13 @@ class Shell(Generic[S]):
         """Starts what waits, unless this run is about to end; sets the timer."""
         ending = self._ending()
         self._post.paused = self._errands.paused = ending
-        if ending:
-            self._outbox.stop()
-        else:
-            self._outbox.paused = False
-            self._outbox.flush()
         self._post.dispatch()
         self._errands.dispatch()
+        if ending:
+            self._outbox.stop()
+        else:  # last: the ledger may wait, the next hop may not
+            self._outbox.paused = False
+            self._outbox.flush()
         self._alarm.arm(self._brain.next_wake(self.state))
 
     def _undelivered(self, to: Entity, why: str) -> None:

@@ -201,7 +201,8 @@ def _renew(s: State, plan: OpenPlan, renewal: TokenRenewed, out: list[Decision])
 
 def _tell_phase(plan: OpenPlan, names: tuple[str, ...] | list[str], out: list[Decision]) -> None:
     """Tells the GPUs where the attempt has got to. The drain is not worth a message of its own (two workflow tasks for
-    each GPU): the GPU walks through it when it hears of the act."""
+    each GPU): the GPU walks through it when it hears of the act.
+    """
     assert plan.phase is not None
     if plan.phase is Lifecycle.DRAINING:
         return
