@@ -229,6 +229,18 @@ class Fleet:
         """UUID of a GPU by its position."""
         return sorted((gpu.slot, gpu.uuid) for gpu in (await self.world.host(node)).gpus)[index][1]
 
+    async def quiet(self, *workflow_ids: str, still_s: float = 2.0, timeout: float = 60) -> None:
+        """Waits until the histories of these workflows have not grown for `still_s` seconds."""
+        before: list[int] = []
+        async with asyncio.timeout(timeout):
+            while True:
+                handles = [self.client.get_workflow_handle(workflow_id) for workflow_id in workflow_ids]
+                lengths = [(await handle.describe()).history_length for handle in handles]
+                if lengths == before:
+                    return
+                before = lengths
+                await asyncio.sleep(still_s)
+
     def moves(self, pool: str) -> list[tuple[str, str]]:
         """What became of the pool guard's slots, in order."""
         return [

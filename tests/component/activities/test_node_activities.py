@@ -170,11 +170,18 @@ async def test_a_well_node_passes(bay) -> None:
 )
 async def test_a_node_that_is_not_well_does_not_pass(bay, injection, failed) -> None:
     await bay.world.inject(node=NODE, gpu=3, **injection)
-    act = await bay.act(limits=Limits(mode="act", validate_level=2))
+    act = await bay.act(limits=Limits(mode="act", validate_level=2), whole_node=True)
     validation = await Validate(bay.powers, poll_s=0.05).validate(act)
     assert not validation.passed
     assert failed in validation.failed
     assert (await bay.world.host(NODE)).gpus[3].uuid in validation.reason
+
+
+async def test_a_reset_is_judged_by_the_gpus_it_was_for(bay) -> None:
+    await bay.world.inject(node=NODE, gpu=3, code=79)
+    other, same = await bay.act(), await bay.act(gpus=((await bay.world.host(NODE)).gpus[3].uuid,))
+    assert (await Validate(bay.powers, poll_s=0.05).validate(other)).passed
+    assert not (await Validate(bay.powers, poll_s=0.05).validate(same)).passed
 
 
 async def test_under_another_boot_it_does_not_pass(bay) -> None:
