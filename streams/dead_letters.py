@@ -5,38 +5,20 @@ The letter is the record itself, key, value and headers unchanged, under headers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gpuward.contracts.errors import Permanent
 from gpuward.contracts.topics import DEAD_LETTERS
 from gpuward.runtime import metrics
+from streams.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpuward.runtime.kafka import Producer
 
 PREFIX = "gpuward-dead-"
 KEPT_BYTES = 200_000
 """Of a value that is over the dead letters' own limit, so much of its beginning is kept."""
 _TEXT = 500
-
-
-class Record(Protocol):
-    """What is needed of a Kafka record; aiokafka's and Faust's both have it."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes]]: ...
 
 
 class DeadLetters:

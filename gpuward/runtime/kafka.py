@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
@@ -76,10 +77,15 @@ def security(settings: Settings) -> dict[str, Any]:
 
 
 class Producer:
-    """An idempotent producer. Sends for one key keep their order when they are awaited in order."""
+    """An idempotent producer. Sends for one key keep their order when they are awaited in order.
+
+    aiokafka counts a record that the broker has refused as sent, and the partition then takes nothing more from that
+    producer (OutOfOrderSequenceNumber). So after a refusal another one takes its place.
+    """
 
     def __init__(self, settings: Settings, client_id: str) -> None:
-        self._inner = AIOKafkaProducer(
+        self._new = partial(
+            AIOKafkaProducer,
             client_id=client_id,
             acks="all",
             enable_idempotence=True,
@@ -88,6 +94,9 @@ class Producer:
             max_request_size=6_000_000,
             **security(settings),
         )
+        self._inner = self._new()
+        self._renewal = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Raises Transient when no broker answers."""
@@ -98,7 +107,7 @@ class Producer:
 
     async def stop(self) -> None:
         """Sends what is left and closes."""
-        await self._inner.stop()
+        await asyncio.gather(self._inner.stop(), *self._closing)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -122,27 +131,33 @@ class Producer:
         row = TOPICS.get(topic)
         if partition is None and row is not None:
             partition = row.partition(key)
-        try:
-            metadata = await self._inner.send_and_wait(
-                topic, value=value, key=key, headers=list(headers), partition=partition
-            )
-        except (MessageSizeTooLargeError, RecordTooLargeError) as error:
-            raise Permanent(f"{topic}: a record of {len(value or b'')} bytes is over the limit") from error
-        except (KafkaError, OSError) as error:
-            raise Transient(f"{topic}: not acknowledged: {error!r}") from error
-        return metadata.partition, metadata.offset
+        for last in (False, True):
+            inner = self._inner
+            try:
+                metadata = await inner.send_and_wait(
+                    topic, value=value, key=key, headers=list(headers), partition=partition
+                )
+            except (MessageSizeTooLargeError, RecordTooLargeError) as error:
+                await self._renew(inner)
+                raise Permanent(f"{topic}: a record of {len(value or b'')} bytes is over the limit") from error
+            except (KafkaError, OSError) as error:
+                if last or not await self._renewed(inner, error):
+                    raise Transient(f"{topic}: not acknowledged: {error!r}") from error
+            else:
+                return metadata.partition, metadata.offset
+        raise AssertionError("unreachable")
 
     async def send_all(self, records: Sequence[Outgoing]) -> list[tuple[int, int]]:
         """Partition and offset of each, once Kafka has acknowledged all; those of one key lie in their order.
 
         Raises Transient and Permanent as `send` does; some may have been taken then, so the caller repeats all of them.
         """
-        waits = []
+        inner, waits = self._inner, []
         try:
             for record in records:
                 row = TOPICS.get(record.topic)
                 waits.append(
-                    await self._inner.send(
+                    await inner.send(
                         record.topic,
                         value=record.value,
                         key=record.key,
@@ -153,11 +168,36 @@ class Producer:
             kept = await asyncio.gather(*waits)
         except (MessageSizeTooLargeError, RecordTooLargeError) as error:
             await asyncio.gather(*waits, return_exceptions=True)
+            await self._renew(inner)
             raise Permanent(f"a record of {len(records)} is over the limit of its topic") from error
         except (KafkaError, OSError) as error:
             await asyncio.gather(*waits, return_exceptions=True)
+            await self._renewed(inner, error)
             raise Transient(f"{len(records)} records: not acknowledged: {error!r}") from error
         return [(metadata.partition, metadata.offset) for metadata in kept]
+
+    async def _renewed(self, inner: AIOKafkaProducer, error: Exception) -> bool:
+        """Whether trying again can help because another producer took the place of one that the broker has refused."""
+        if not isinstance(error, KafkaError) or error.retriable:
+            return False
+        await self._renew(inner)
+        return True
+
+    async def _renew(self, inner: AIOKafkaProducer) -> None:
+        """Puts another in the place of `inner`, unless that was done; what `inner` still holds it sends before it closes."""
+        async with self._renewal:
+            if self._inner is not inner:
+                return
+            fresh = self._new()
+            try:
+                await fresh.start()
+            except (KafkaError, OSError) as error:
+                await fresh.stop()
+                raise Transient(f"Kafka cannot be reached: {error}") from error
+            self._inner = fresh
+        closing = asyncio.create_task(inner.stop())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
 
 def consumer(

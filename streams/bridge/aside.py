@@ -11,7 +11,8 @@ from gpuward.runtime.kafka import Producer
 from streams.bridge.letters import DeadLetters
 from streams.bridge.patience import patiently
 from streams.bridge.republish import republish
-from streams.bridge.route import Record, Unroutable
+from streams.bridge.route import Unroutable
+from streams.record import Record
 
 
 class Aside:

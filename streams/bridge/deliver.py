@@ -9,8 +9,8 @@ from gpuward.runtime import failpoints, metrics
 from streams.bridge.lanes import Batch, Waiting
 from streams.bridge.letters import DeadLetters
 from streams.bridge.patience import patiently
-from streams.bridge.route import Record
 from streams.bridge.send import Courier, Full, Unfit
+from streams.record import Record
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from streams.bridge.route import Record
+from streams.record import Record
 
 
 class DeadLetters(Protocol):

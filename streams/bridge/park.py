@@ -11,7 +11,7 @@ from gpuward.runtime import logging, metrics
 from gpuward.runtime.kafka import Producer
 from streams.bridge.letters import DeadLetters
 from streams.bridge.republish import republish
-from streams.bridge.route import Record
+from streams.record import Record
 
 ORIGIN = "gpuward-parked-from"
 """Header: `<topic>/<partition>/<offset>` of the record as it was read first."""

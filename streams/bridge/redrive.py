@@ -20,7 +20,8 @@ from streams.bridge.park import original
 from streams.bridge.parked import Parked
 from streams.bridge.patience import patiently
 from streams.bridge.reader import Reader
-from streams.bridge.route import Record, Routed, address
+from streams.bridge.route import Routed, address
+from streams.record import Record
 
 LOOK_EVERY_S = 10.0
 FIRST_PAUSE_S = 0.5

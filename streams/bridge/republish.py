@@ -8,7 +8,7 @@ from gpuward.contracts.errors import Permanent
 from gpuward.runtime.kafka import Headers, Outgoing, Producer
 from streams.bridge.letters import DeadLetters
 from streams.bridge.patience import patiently
-from streams.bridge.route import Record
+from streams.record import Record
 
 Marks = Callable[[Record], Headers]
 """The headers to add to a record."""

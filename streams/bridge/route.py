@@ -6,9 +6,8 @@ NVSwitch) is spoken for by the rack in its seat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -18,27 +17,11 @@ from gpuward.contracts.envelope import REROUTED
 from gpuward.contracts.identity import Entity
 from gpuward.contracts.model import Contract
 from gpuward.contracts.topics import TOPICS
+from streams.record import Record
 
 SOURCE = "_source"
 """Key added to every message: topic, partition and offset of its record. Contracts ignore what they do not know."""
 _SOURCE_BYTES = 96
-
-
-class Record(Protocol):
-    """What is needed of a Kafka record; aiokafka's has it."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes]]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from streams.bridge.offsets import Progress
 from streams.bridge.park import Park, partition_of
 from streams.bridge.parked import Parked
 from streams.bridge.redrive import Redrive
-from streams.bridge.route import Misplaced, Record, Routed, Tombstone, Unroutable, route
+from streams.bridge.route import Misplaced, Routed, Tombstone, Unroutable, route
 from streams.bridge.send import Full
+from streams.record import Record
 
 MOST_OUTSTANDING = 1000
 MOST_OUTSTANDING_BYTES = 2_000_000

@@ -29,7 +29,18 @@ async def test_a_kernel_log_says_the_same_live_and_explained(fleet, tmp_path):
     assert explained["schema"] == "gpuward.explain/1"
     assert len(explained["observations"]) >= 40
 
-    command = [sys.executable, "-m", "gpuward", "agent", "--kernel-log", str(log), "--node", "golden-n01", "--data", str(fleet.data)]
+    command = [
+        sys.executable,
+        "-m",
+        "gpuward",
+        "agent",
+        "--kernel-log",
+        str(log),
+        "--node",
+        "golden-n01",
+        "--data",
+        str(fleet.data),
+    ]
     agent = Child.start("agent-golden", command, log=fleet.data / "logs" / "agent-golden.log", env=fleet.env)
     try:
         live = await _observed(fleet, "golden-n01", len(explained["observations"]))
