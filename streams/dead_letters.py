@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gpuward.runtime.kafka import Producer
 
 PREFIX = "gpuward-dead-"
+MOST_BYTES = 900_000
+"""Kafka would refuse a larger value, and a refusal costs the producer: so it is not even tried."""
 KEPT_BYTES = 200_000
 """Of a value that is over the dead letters' own limit, so much of its beginning is kept."""
 _TEXT = 500
@@ -39,13 +41,14 @@ class DeadLetters:
             "by": self._by,
         }
         marks = [(f"{PREFIX}{name}", value.encode()) for name, value in said.items()]
-        headers = [*record.headers, *marks]
-        key = record.key or b""
-        try:
-            await self._producer.send(DEAD_LETTERS, key=key, value=record.value, headers=headers)
-        except Permanent:
-            size = str(len(record.value or b"")).encode()
-            cut = [*marks, (f"{PREFIX}cut-from-bytes", size)]
-            value = (record.value or b"")[:KEPT_BYTES]
-            await self._producer.send(DEAD_LETTERS, key=key[:1000], value=value, headers=cut)
+        key, size = record.key or b"", len(record.value or b"")
+        cut = [*marks, (f"{PREFIX}cut-from-bytes", str(size).encode())]
+        beginning = (record.value or b"")[:KEPT_BYTES]
+        if size <= MOST_BYTES:
+            try:
+                await self._producer.send(DEAD_LETTERS, key=key, value=record.value, headers=[*record.headers, *marks])
+            except Permanent:
+                await self._producer.send(DEAD_LETTERS, key=key[:1000], value=beginning, headers=cut)
+        else:
+            await self._producer.send(DEAD_LETTERS, key=key[:1000], value=beginning, headers=cut)
         metrics.counter("gpuward_dead_letters_total").labels(record.topic, reason).inc()

@@ -16,7 +16,7 @@ from gpuward.runtime.metrics import gauge
 from gpuward.runtime.process import Body
 from gpuward.runtime.settings import Settings
 from ingest.agent import Agent
-from ingest.collectors.kernel_log import KernelLogCollector, KernelLogFileCollector
+from ingest.collectors.kernel_log import KernelLogCollector, KernelLogFileCollector, boot_time_of_host
 from ingest.collectors.protocol import NodeSource
 from ingest.collectors.simulated import SimulatedFeed
 from ingest.local_node import LocalNode
@@ -31,8 +31,10 @@ def with_kernel_log(kernel_log: Path | None, node: str | None) -> Body:
         return body
 
     def local(settings: Settings) -> Sequence[NodeSource]:
-        reader = KernelLogFileCollector(kernel_log) if kernel_log else KernelLogCollector()
-        return [LocalNode(NodeId(node or settings.host), [reader])]
+        own = NodeId(node or settings.host)
+        if kernel_log is None:
+            return [LocalNode(own, [KernelLogCollector()])]
+        return [LocalNode(own, [KernelLogFileCollector(kernel_log, boot_time=boot_time_of_host())])]
 
     async def run(settings: Settings, health: Health, stop: asyncio.Event) -> None:
         await _run(settings, health, stop, local)

@@ -16,9 +16,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import (
+    BrokerResponseError,
     IllegalStateError,
     KafkaError,
     MessageSizeTooLargeError,
+    ProducerFenced,
     RecordTooLargeError,
     TopicAlreadyExistsError,
     for_code,
@@ -178,10 +180,10 @@ class Producer:
 
     async def _renewed(self, inner: AIOKafkaProducer, error: Exception) -> bool:
         """Whether trying again can help because another producer took the place of one that the broker has refused."""
-        if not isinstance(error, KafkaError) or error.retriable:
-            return False
-        await self._renew(inner)
-        return True
+        refused = isinstance(error, (BrokerResponseError, ProducerFenced)) and not error.retriable
+        if refused:
+            await self._renew(inner)
+        return self._inner is not inner
 
     async def _renew(self, inner: AIOKafkaProducer) -> None:
         """Puts another in the place of `inner`, unless that was done; what `inner` still holds it sends before it closes."""

@@ -12,6 +12,7 @@ from gpuward.console.unreadable import described
 from gpuward.contracts import topics
 from gpuward.contracts.directives import Directive, Order
 from gpuward.contracts.envelope import REROUTED
+from gpuward.contracts.errors import Permanent
 from gpuward.contracts.identity import Entity, NodeId
 from gpuward.contracts.inventory import NodeInventory
 from gpuward.contracts.observations import ObservationBatch, XidLogged
@@ -85,6 +86,18 @@ async def test_five_megabytes_on_a_topic_whose_limit_was_raised_stop_nothing(fle
     await _goes_on(fleet, patient, before)
 
 
+async def test_a_record_that_kafka_refuses_costs_its_producer_nothing(settings):
+    async with kafka.Producer(settings, "garbage") as producer:
+        for value in (b"before", b"after"):
+            await producer.send(topics.ENTITIES, key=b"node/ghost", value=value)
+            with pytest.raises(Permanent):
+                await producer.send(topics.ENTITIES, key=b"node/ghost", value=os.urandom(2_000_000))
+        large = kafka.Outgoing(topics.ENTITIES, b"node/ghost", os.urandom(2_000_000))
+        with pytest.raises(Permanent):
+            await producer.send_all([large])
+        await producer.send_all([large._replace(value=b"at last")])
+
+
 async def test_a_node_that_nobody_knows_is_kept_untouched_until_the_inventory_learns_it(fleet, patient, settings):
     before = dict(fleet.restarts)
     ghost, now = NodeId(f"ghost-of-{patient.node}"), datetime.now(UTC)
@@ -95,7 +108,9 @@ async def test_a_node_that_nobody_knows_is_kept_untouched_until_the_inventory_le
         await fleet.ledger.until(
             lambda _: fleet.ledger.of(entity, what=OutcomeKind.INCIDENT_OPENED), 60, "its incident"
         )
-        assert not [o for o in fleet.ledger.of(entity) if o.what is OutcomeKind.ACT or o.name in ("started", "granted")]
+        await fleet.ledger.until(
+            lambda _: [o for o in fleet.ledger.of(entity) if o.name == "watch_only"], 60, "the reason"
+        )
         told = NodeInventory(node=ghost, source="garbage", time=datetime.now(UTC), boot_id="boot-1", rack=patient.rack)
         await producer.send(topics.INVENTORY, key=told.key.encode(), value=told.to_json())
         # It has a rack and a pool now, and still no address that could be proven: nothing may be done to it.
@@ -107,7 +122,7 @@ async def test_a_node_that_nobody_knows_is_kept_untouched_until_the_inventory_le
         gone = told.model_copy(update={"time": datetime.now(UTC), "removed": True})
         await producer.send(topics.INVENTORY, key=gone.key.encode(), value=gone.to_json())
     await _goes_on(fleet, patient, before)
-    assert not [o for o in fleet.ledger.of(entity, what=OutcomeKind.ACT) if o.result != "refused"]
+    assert not [o for o in fleet.ledger.of(entity) if o.what is OutcomeKind.ACT or o.name == "started"]
 
 
 async def test_a_record_on_the_wrong_partition_is_rerouted_once_and_counted(fleet, patient, settings):
