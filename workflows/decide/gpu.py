@@ -265,6 +265,6 @@ def _weight(claim: Claim | None) -> tuple[object, ...]:
 
 def _claimed(s: State, claim: Claim) -> Note:
     name = "quarantined" if claim.quarantine else "claimed" if claim.rung else "withdrawn"
-    text = f"{name} {claim.rung or ''} from {claim.seat.node}: {claim.because}".replace("  ", " ")
+    text = f"{claim.rung or 'nothing more'} from {claim.seat.node}" + (f": {claim.because}" if claim.because else "")
     details = {"rung": claim.rung, "attempts_left": claim.attempts_left, "revision": s.revision}
     return Note(OutcomeKind.DECISION, name=name, text=text, cause=s.sick.cause(), details=details)

@@ -35,7 +35,8 @@ def enter(s: State, plan: OpenPlan, now: datetime, out: list[Decision]) -> None:
     plan.wake = None
     rungs = [claim.ladder[0] for claim in claims.values() if claim.ladder]
     then = f"try {max(rungs, key=lambda rung: rung.rank)}" if rungs else "hand it back as it is"
-    text = f"{s.entity} is in quarantine: {plan.reason}. approve: {then}; reject: keep it out."
+    reason = plan.reason.rstrip(".")
+    text = f"{s.entity} is in quarantine: {reason}. Approve: {then}; reject: keep it out."
     deadline = now + timedelta(seconds=s.limits.person_deadline_s)
     s.question = PendingQuestion(plan=plan.id, attempt=plan.attempt, text=text, deadline=deadline, default=DEFAULT)
     details = {"deadline": deadline.isoformat(), "default": DEFAULT}
