@@ -20,6 +20,8 @@ from streams.bridge.route import actor_of
 _RPC = timedelta(seconds=10)
 _SIGNAL_LIMIT = "limit for signal events"
 """In the server's INVALID_ARGUMENT when a run has taken 10,000 signals; the SDK does not retry it."""
+_TOO_LARGE = "larger than max"
+"""In gRPC's RESOURCE_EXHAUSTED for a request of more than 4 MB: that does not pass by waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,21 @@ class Courier:
         if refusal is not None:
             return Full(refusal)
         try:
-            await patiently(lambda: self._signal(target, messages), what=f"signal {target}", waiting=waiting)
+            return await patiently(lambda: self._signal(target, messages), what=f"signal {target}", waiting=waiting)
         except RPCError as error:
             # Law: only what is wrong with the request itself comes here.
             return Full(error.message) if _SIGNAL_LIMIT in error.message else Unfit(error.message)
+
+    async def _signal(self, target: Entity, messages: list[dict[str, Any]]) -> Taken | Unfit:
+        try:
+            await self._start(target, messages)
+        except RPCError as error:
+            if _TOO_LARGE not in error.message:
+                raise
+            return Unfit(error.message)
         return Taken()
 
-    async def _signal(self, target: Entity, messages: list[dict[str, Any]]) -> None:
+    async def _start(self, target: Entity, messages: list[dict[str, Any]]) -> None:
         actor = actor_of(target)
         await self._client.start_workflow(
             actor.workflow,

@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.chaos.patient import Patient
 from tests.system.fleet import BUDGET, Fleet
 
-RACKS = int(os.environ.get("GPUWARD_CHAOS_RACKS", "14"))
+RACKS = int(os.environ.get("GPUWARD_CHAOS_RACKS", "15"))
 NODES = 2
 OF_ONE = ("r01", "r02")
 """Racks whose pool lets one node at a time be disturbed."""

@@ -72,17 +72,23 @@ async def test_five_megabytes_on_a_topic_whose_limit_was_raised_stop_nothing(fle
     before = dict(fleet.restarts)
     wide = (topics.OBSERVATIONS, topics.FAULTS, topics.DIRECTIVES, topics.OUTCOMES, topics.INVENTORY_CHANGES)
     await _raise_limits(settings, wide)
-    order = Directive(
-        id="a-novel", order=Order.ANNOTATE, entity=Entity.node("ghost"), person="novelist", time=datetime.now(UTC), reason="x" * LARGE
-    )  # fmt: skip
     sent = set()
     async with kafka.Producer(settings, "garbage") as producer:
         for topic in wide:
             sent.add((topic, *await producer.send(topic, key=KEYS[topic], value=os.urandom(LARGE))))
-        # All in order, but more than Temporal takes.
-        sent.add((topics.DIRECTIVES, *await producer.send(topics.DIRECTIVES, key=b"node/ghost", value=order.to_json())))
+        # All in order, but more than Temporal takes: 2 MB in one signal, 4 MB in one request.
+        for size in (3_000_000, LARGE):
+            place = await producer.send(
+                topics.DIRECTIVES, key=b"node/ghost", value=_novel("node/ghost", size).to_json()
+            )
+            sent.add((topics.DIRECTIVES, *place))
+        bearable = _novel(patient.entity, 1_500_000)
+        await producer.send(topics.DIRECTIVES, key=patient.entity.encode(), value=bearable.to_json())
     letters = await _letters(settings, sent)
     assert all(letters[place]["reason"] and letters[place]["detail"] for place in sent)
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.of(patient.entity, what=OutcomeKind.PERSON_SAID), 60, "what can be borne"
+    )
     await _goes_on(fleet, patient, before)
 
 
@@ -115,7 +121,7 @@ async def test_a_node_that_nobody_knows_is_kept_untouched_until_the_inventory_le
         await producer.send(topics.INVENTORY, key=told.key.encode(), value=told.to_json())
         # It has a rack and a pool now, and still no address that could be proven: nothing may be done to it.
         await fleet.ledger.until(
-            lambda all_: [o for o in all_ if str(o.entity) == entity and o.seat.get("rack") == patient.rack],
+            lambda _: [o for o in fleet.ledger.of(entity) if o.name == "inventory" and patient.rack in o.text],
             60,
             "its seat",
         )
@@ -149,6 +155,13 @@ async def test_a_record_on_the_wrong_partition_is_rerouted_once_and_counted(flee
         homes = [record.partition for record in copies if any(name == REROUTED for name, _ in record.headers)]
         assert homes == [topics.TOPICS[topic].partition(copies[0].key)]
     await _goes_on(fleet, patient, before)
+
+
+def _novel(entity, size):
+    now = datetime.now(UTC)
+    return Directive(
+        id=f"{size}", order=Order.ANNOTATE, entity=Entity(entity), person="novelist", time=now, reason="x" * size
+    )
 
 
 def _batch(node, boot_id, time, code, device):

@@ -98,3 +98,30 @@ async def test_a_fault_that_clears_itself_before_the_act_disturbs_nothing_more(f
     await fleet.command("resume", f"pool-{rack}")
     counts = await fleet.world.counts()
     assert (counts.of(node, "reset"), counts.of(node, "reboot")) == (0, 0)
+
+
+async def test_a_person_says_no_and_then_takes_the_node_back(fleet, rack):
+    node = f"{rack}-n01"
+    entity = f"node/{node}"
+    await fleet.born(f"gpu/{await fleet.gpu(node)}", entity, f"pool/pool-{rack}")
+    code, _, said = await fleet.command("approve", node, check=False)
+    assert code == 1
+    assert "asks nothing" in said
+    await fleet.world.inject(node=node, fault="xid", code=999)
+    await fleet.ledger.until(lambda _: fleet.ledger.of(entity, what=OutcomeKind.PERSON_ASKED), 60, "the question")
+    await fleet.command("reject", node, "--reason", "not before the run ends")
+    assert "gpuward" in (await fleet.world.host(node)).cordons
+    await fleet.command("release", node)
+    await fleet.ledger.until(lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy", 60, "the hand-back")
+    assert not (await fleet.world.host(node)).cordons
+
+
+async def test_a_person_approves_and_the_node_comes_back(fleet, rack):
+    node = f"{rack}-n01"
+    entity = f"node/{node}"
+    await fleet.born(f"gpu/{await fleet.gpu(node)}", entity, f"pool/pool-{rack}")
+    await fleet.world.inject(node=node, fault="xid", code=999)
+    await fleet.ledger.until(lambda _: fleet.ledger.of(entity, what=OutcomeKind.PERSON_ASKED), 60, "the question")
+    await fleet.command("approve", node, "--reason", "seen before, harmless")
+    await fleet.ledger.until(lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy", 60, "the hand-back")
+    assert not (await fleet.world.host(node)).cordons
