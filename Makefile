@@ -9,9 +9,13 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)            ## a small fleet, a fault, and its repair, in this terminal
 	$(BIN)/gpuward up --demo
 
-test: check               ## everything that must be green, under 15 minutes on two cores
+test: check               ## everything that must be green; what is longer is in `make soak`
 	$(BIN)/pytest tests/unit tests/laws tests/golden -q
-	$(BIN)/pytest tests/component tests/system tests/chaos -m "not soak" -q
+	$(BIN)/pytest tests/component tests/perf -m "not soak" -q -p no:randomly
+	$(BIN)/pytest tests/system -m "not soak" -q -p no:randomly
+	$(BIN)/pytest tests/chaos -m "not soak" -q -p no:randomly
+
+# The last three start servers of their own, one stack at a time, so they are not shuffled into one another.
 
 quick: $(STAMP)           ## unit, law and golden tests: on every save
 	$(BIN)/pytest tests/unit tests/laws tests/golden -q
