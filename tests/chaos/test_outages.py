@@ -11,6 +11,7 @@ from gpuward.contracts.outcomes import OutcomeKind
 AWAY_S = 30
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("server", ["kafka", "temporal"])
 async def test_a_server_killed_midway_delays_the_repair_and_changes_nothing_else(fleet, patient, server):
     before = dict(fleet.restarts)

@@ -112,7 +112,11 @@ async def test_a_person_says_no_and_then_takes_the_node_back(fleet, rack):
     await fleet.command("reject", node, "--reason", "not before the run ends")
     assert "gpuward" in (await fleet.world.host(node)).cordons
     await fleet.command("release", node)
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy", 60, "the hand-back")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy",
+        60,
+        "the hand-back",
+    )
     assert not (await fleet.world.host(node)).cordons
 
 
@@ -123,5 +127,9 @@ async def test_a_person_approves_and_the_node_comes_back(fleet, rack):
     await fleet.world.inject(node=node, fault="xid", code=999)
     await fleet.ledger.until(lambda _: fleet.ledger.of(entity, what=OutcomeKind.PERSON_ASKED), 60, "the question")
     await fleet.command("approve", node, "--reason", "seen before, harmless")
-    await fleet.ledger.until(lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy", 60, "the hand-back")
+    await fleet.ledger.until(
+        lambda _: fleet.ledger.edges(entity)[-1:] and fleet.ledger.edges(entity)[-1][1] == "healthy",
+        60,
+        "the hand-back",
+    )
     assert not (await fleet.world.host(node)).cordons
