@@ -1,6 +1,6 @@
 """What the driver itself asks for: Xid 154 and the `recovery_action` of samples (NVML field 230).
 
-It belongs to the open Xid fault of the GPU; only where none is open is it a fault of its own. Parsed by number, never by
+It belongs to the open Xid faults of the GPU, to each of them; only where none is open is it a fault of its own. Parsed by number, never by
 words: 1 is printed as both GPU Reset Required and PF FLR.
 """
 
@@ -19,15 +19,28 @@ def changed(draft: Draft, place: Place, action: int | None, at: int, boot_id: st
     if action is None:
         return
     roots = [one for one in draft.at(place) if one.root is not None]
-    root = max(roots, key=lambda one: one.strength, default=None) or draft.get(place, CLASS)
-    if root is None:
-        if action:
-            _open(draft, place, action, at, boot_id, text)
-    elif at >= root.recovery_ms:
-        if root.fault_class == CLASS and action == 0:
-            draft.close(root, "the driver asks for nothing any more")
-        elif root.recovery_action != action and (action or root.recovery_action):
-            _set(draft, root, action, at, text)
+    own = draft.get(place, CLASS)
+    if not roots and own is None and action:
+        _open(draft, place, action, at, boot_id, text)
+    for root in roots or ([own] if own is not None else []):
+        if at >= root.recovery_ms:
+            _change(draft, root, action, at, text)
+
+
+def share(draft: Draft, place: Place, episode: Episode) -> None:
+    """A fault that opens beside another one of the GPU is told what the driver has asked for already."""
+    others = [one for one in draft.at(place) if one.root is not None and one.recovery_action is not None]
+    newest = max(others, key=lambda one: one.recovery_ms, default=None)
+    if newest is not None and newest.recovery_ms > episode.recovery_ms:
+        codes = tuple(dict.fromkeys((*episode.codes, RECOVERY_CHANGED)))
+        draft.put(episode, recovery_action=newest.recovery_action, recovery_ms=newest.recovery_ms, codes=codes)
+
+
+def _change(draft: Draft, root: Episode, action: int, at: int, text: str) -> None:
+    if root.fault_class == CLASS and action == 0:
+        draft.close(root, "the driver asks for nothing any more")
+    elif root.recovery_action != action and (action or root.recovery_action):
+        _set(draft, root, action, at, text)
 
 
 def _set(draft: Draft, root: Episode, action: int, at: int, text: str) -> None:

@@ -101,6 +101,7 @@ def _open(
     for other in others:
         if _takes_over(episode, other):
             episode = draft.fold(other, episode)
+    recovery.share(draft, place, episode)
 
 
 def _takes_over(new: Episode, other: Episode) -> bool:

@@ -117,6 +117,7 @@ def test_no_setting_is_documented_that_does_not_exist():
         "GPUWARD_PERSON",
         "GPUWARD_FAILPOINT",
         "GPUWARD_FAILPOINT_ONCE",
+        "GPUWARD_SOAK_KILLS",
     }
     nested = {
         name.replace(f"GPUWARD_{part}_", f"GPUWARD_{part}__")
