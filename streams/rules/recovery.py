@@ -1,7 +1,7 @@
 """What the driver itself asks for: Xid 154 and the `recovery_action` of samples (NVML field 230).
 
-It belongs to the open Xid faults of the GPU, to each of them; only where none is open is it a fault of its own. Parsed by number, never by
-words: 1 is printed as both GPU Reset Required and PF FLR.
+It belongs to the open Xid faults of the GPU, to each of them; only where none is open is it a fault of its own. Parsed by
+number, never by words: 1 is printed as both GPU Reset Required and PF FLR.
 """
 
 from __future__ import annotations
