@@ -60,6 +60,7 @@ async def test_signals_that_arrive_while_an_actor_continues_as_new_are_all_seen_
     await patient.heals()
 
 
+@pytest.mark.soak
 async def test_an_entity_flooded_past_its_limit_is_parked_and_redriven_in_order(fleet, patient):
     said = [f"note {number:05}" for number in range(120)]
     await fleet.stop("bridge")

@@ -12,7 +12,7 @@ BEFORE_THE_ACT: dict[StepResult, AttemptResult] = {
     "gone": AttemptResult.REVOKED,
     "revoked": AttemptResult.REVOKED,
     "refused": AttemptResult.REFUSED,
-    "unknown": AttemptResult.FAILED,
+    "unknown": AttemptResult.UNKNOWN,
     "unseen": AttemptResult.FAILED,
     "failed": AttemptResult.FAILED,
 }

@@ -102,6 +102,7 @@ async def test_killed_many_times_under_load_it_loses_nothing(settings, tmp_path,
     sys.stdout.write(f"{result}\n")
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(240)
 async def test_killed_at_each_failpoint_it_tells_the_fault_under_one_id(settings, tmp_path):
     """At each failpoint: killed once, and the fault is told with one id, acknowledged before the view is written."""

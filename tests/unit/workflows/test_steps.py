@@ -88,7 +88,7 @@ def _ended(**results: str) -> dict[str, Ended]:
         (_ended(act="unknown", session="done", validate="failed"), "failed", AttemptResult.FAILED, True),
         (_ended(act="done", session="unseen"), "unseen", AttemptResult.NO_EFFECT, True),
         (_ended(act="refused"), "refused", AttemptResult.REFUSED, False),
-        (_ended(evict="unknown"), "unknown", AttemptResult.FAILED, False),
+        (_ended(evict="unknown"), "unknown", AttemptResult.UNKNOWN, False),
         (_ended(recheck="gone"), "gone", AttemptResult.REVOKED, False),
     ],
 )
